@@ -1,0 +1,76 @@
+"""Errors: everything nbagent raises on purpose.
+
+    NBAgentError
+    ├── ConfigError          an agent, a tool or a cell is described wrongly   (also a ValueError)
+    │   ├── CellError        a cell's header, options or references
+    │   └── ToolDefinitionError   a function cannot become a tool
+    ├── ModelError           a model gave no usable reply; `kind` says in which way
+    ├── RunInterrupted       a run waits for a decision that nobody here can give
+    └── HarnessError         the test set-up is wrong, not the agent; no tool call ever swallows it
+        ├── ScriptExhausted  a script has fewer replies than the agent asks for   (also an AssertionError)
+        ├── ScriptLeftOver   a script has more replies than were asked for        (also an AssertionError)
+        └── DriftError       a replayed run asks for something else than was recorded
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CellError",
+    "ConfigError",
+    "DriftError",
+    "HarnessError",
+    "ModelError",
+    "NBAgentError",
+    "RunInterrupted",
+    "ScriptExhausted",
+    "ScriptLeftOver",
+    "ToolDefinitionError",
+]
+
+
+class NBAgentError(Exception):
+    """Base of all errors of nbagent. In a notebook it shows as one line, and is a real exception all the same."""
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython asks for this before it formats a traceback (measured: nbval and nbclient still see the error).
+        return [f"{type(self).__name__}: {' '.join(str(self).split())}"]
+
+
+class ConfigError(NBAgentError, ValueError):
+    """An agent, a tool or a cell is described wrongly; nothing has run."""
+
+
+class CellError(ConfigError):
+    """The header, the options or a reference of a cell is wrong; nothing has run."""
+
+
+class ToolDefinitionError(ConfigError):
+    """A function cannot become a tool."""
+
+
+class ModelError(NBAgentError):
+    """A model gave no usable reply. `kind` is a short stable word, such as `incomplete`, `empty` or `error`."""
+
+    def __init__(self, message: str, *, kind: str = "error") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class RunInterrupted(NBAgentError):
+    """A run waits for a decision that nobody here can give (a headless run, for example)."""
+
+
+class HarnessError(NBAgentError):
+    """The test set-up is wrong, not the agent. A tool that raises it never turns it into an observation."""
+
+
+class ScriptExhausted(HarnessError, AssertionError):
+    """A script has fewer replies than the agent asks for."""
+
+
+class ScriptLeftOver(HarnessError, AssertionError):
+    """A script has more replies than were asked for."""
+
+
+class DriftError(HarnessError):
+    """A replayed run asks for something else than was recorded."""

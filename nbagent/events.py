@@ -1,0 +1,97 @@
+"""Events: what just happened in a run, one frozen value each. A run's journal is an ordered list of them.
+
+A new event is added here; every `match` over `Event` ends in `assert_never`, so the type checker then names each
+place that has to learn it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nbagent.messages import ModelReply, Observation, Prompt, ToolCall
+
+Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run began."""
+
+    run_id: str
+    """`AGENT-n`, n counting the agent's runs from 1."""
+    agent: str
+    model: str
+    mode: str
+    """How replies come about: `scripted`, or `live` for a real model."""
+    max_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptAssembled:
+    """observe() built the prompt."""
+
+    prompt: Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequested:
+    """A model call is on its way."""
+
+    turn: int
+    """From 1."""
+    fingerprint: str
+    """Hash of the request, compared when the journal is driven again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of a reply's text, while it streams. Shown, never in the journal."""
+
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplied:
+    """A model call ended with a reply."""
+
+    turn: int
+    reply: ModelReply
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool is about to run: from here on the outside world may have changed."""
+
+    turn: int
+    index: int
+    """Which call of the turn's reply, from 0."""
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """A tool call has its observation. Calls that were refused have one too, with no `ToolStarted` before it."""
+
+    turn: int
+    index: int
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """A run ended, or paused (`interrupted`)."""
+
+    status: Status
+    final_output: Any = None
+    """The answer of a completed run, else None."""
+    stop_reason: str = ""
+    """More about the status, in a few words; for a failed run its error."""
+
+
+Event = RunStarted | PromptAssembled | ModelRequested | ModelReplied | ToolStarted | ToolReturned | RunFinished
+"""What a journal holds."""
+
+StreamEvent = Event | TextDelta
+"""What `Agent.stream` yields: the journal's events, and the text while it comes."""

@@ -1,0 +1,289 @@
+"""Messages: the plain values that everything else is made of. All frozen, all comparable, none knows a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Literal, overload
+
+Role = Literal["system", "user", "assistant", "tool"]
+ObservationStatus = Literal["success", "partial", "error"]
+SourceKind = Literal["template", "variable", "history", "framework", "protocol"]
+
+COMPLETE = frozenset({"stop", "tool_calls"})
+"""The finish reasons of a whole reply. With any other, none of the reply's tool calls runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text, exactly as the model sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An entry of the conversation."""
+
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    """On a `tool` message: which call it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call, or of several added up."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    estimated: bool = False
+    """True where nobody counted: about four characters a token."""
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture that a tool returned."""
+
+    data: bytes = field(repr=False)
+    media_type: str = "image/png"
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailure:
+    """Why a tool call has no result."""
+
+    kind: Literal["unknown_tool", "invalid_arguments", "duplicate_id", "exception", "unknown_outcome"]
+    message: str
+    traceback: str = field(default="", compare=False, repr=False)
+    """The whole traceback, for people; it holds paths, so it is neither compared nor shown to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What came back from a tool call."""
+
+    call_id: str
+    text: str
+    """The result as text, cut to the tool's limit."""
+    status: ObservationStatus = "success"
+    printed: str = ""
+    """What the tool printed and warned, cut to the tool's limit."""
+    images: tuple[Image, ...] = ()
+    error: ToolFailure | None = None
+    data: Any = field(default=None, compare=False, repr=False)
+    """The returned value itself."""
+    full_text: str | None = field(default=None, compare=False, repr=False)
+    """The whole text where `text` was cut, else None."""
+
+    @property
+    def content(self) -> str:
+        """What the model reads."""
+        return f"{self.text}\n\nprinted:\n{self.printed}" if self.printed else self.text
+
+    @property
+    def message(self) -> Message:
+        return Message("tool", self.content, tool_call_id=self.call_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a piece of a prompt comes from: `Source("variable", "city: str")`."""
+
+    kind: SourceKind
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.detail}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of the assembled prompt, with its source."""
+
+    role: Role
+    label: str
+    text: str
+    source: Source
+    kept: bool = True
+    reason: str = ""
+    """Why it was dropped, where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchema:
+    """How a tool is described to a model."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """A JSON schema of type object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The assembled prompt: a record first; its messages are a view of it."""
+
+    segments: tuple[Segment, ...]
+    history: tuple[Message, ...] = ()
+    tools: tuple[ToolSchema, ...] = ()
+
+    def text(self, role: Role) -> str:
+        """The text of all kept segments of this role, in order."""
+        return "".join(s.text for s in self.segments if s.kept and s.role == role)
+
+    @property
+    def system(self) -> str:
+        return self.text("system")
+
+    @property
+    def user(self) -> str:
+        return self.text("user")
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """System (only where there is one), history, user."""
+        system = self.system
+        first = (Message("system", system),) if system else ()
+        return (*first, *self.history, Message("user", self.user))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What a model answered."""
+
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    """None where the model did not report any."""
+    finish_reason: str = "stop"
+    """`stop` and `tool_calls` mean a whole reply; anything else (`length`, `content_filter`, …) does not."""
+
+    @property
+    def complete(self) -> bool:
+        return self.finish_reason in COMPLETE
+
+    @property
+    def message(self) -> Message:
+        return Message("assistant", self.content, self.tool_calls)
+
+
+class Messages(Sequence[Message]):
+    """An immutable list of messages that grows cheaply: `messages + [more]` shares what is there already.
+
+    A run of n turns makes n of these; with plain tuples that would cost n²/2 copies, and as many fingerprints.
+    """
+
+    __slots__ = ("_length", "_log")
+
+    def __init__(self, items: Iterable[Message] = ()) -> None:
+        self._log = _Log(items)
+        self._length = len(self._log.items)
+
+    def __add__(self, more: Iterable[Message]) -> Messages:
+        grown = Messages.__new__(Messages)
+        # Only the newest view may write into the shared log; an older one branches off with a copy.
+        at_tip = self._length == len(self._log.items)
+        grown._log = self._log if at_tip else _Log(self._log.items[: self._length])
+        grown._log.items.extend(more)
+        grown._length = len(grown._log.items)
+        return grown
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        if isinstance(index, slice):
+            return tuple(self._log.items[i] for i in range(*index.indices(self._length)))
+        if not -self._length <= index < self._length:
+            raise IndexError(f"message {index} of {self._length}")
+        return self._log.items[index % self._length]
+
+    def __iter__(self) -> Iterator[Message]:
+        return (self._log.items[i] for i in range(self._length))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Messages) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Messages({list(self)!r})"
+
+    @property
+    def characters(self) -> int:
+        """How many characters the messages hold, tool calls included."""
+        return self._log.characters(self._length)
+
+    @property
+    def digest(self) -> str:
+        """A hash over all messages, chained, so that the next one costs only what was added."""
+        return self._log.digest(self._length)
+
+
+class _Log:
+    """What several `Messages` share: the items, and their running sums and hashes, made when asked for."""
+
+    __slots__ = ("_digests", "_sums", "items")
+
+    def __init__(self, items: Iterable[Message]) -> None:
+        self.items = list(items)
+        self._sums = [0]
+        self._digests = [""]
+
+    def characters(self, length: int) -> int:
+        for message in self.items[len(self._sums) - 1 : length]:
+            called = sum(len(c.name) + len(c.arguments) for c in message.tool_calls)
+            self._sums.append(self._sums[-1] + len(message.content) + called)
+        return self._sums[length]
+
+    def digest(self, length: int) -> str:
+        for message in self.items[len(self._digests) - 1 : length]:
+            self._digests.append(fingerprint(self._digests[-1], _plain(message)))
+        return self._digests[length]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What is sent to a model."""
+
+    messages: Messages
+    tools: tuple[ToolSchema, ...] = ()
+
+    def fingerprint(self) -> str:
+        """A hash of the whole request; a replayed request must have the recorded one's."""
+        return fingerprint(self.messages.digest, [[t.name, t.description, t.parameters] for t in self.tools])
+
+
+def fingerprint(*values: Any) -> str:
+    """A short hash of plain values. Canonical JSON, so that neither dict order nor a lone surrogate matters."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode("ascii"), digest_size=12).hexdigest()
+
+
+def _plain(message: Message) -> list[Any]:
+    calls = [[call.id, call.name, call.arguments] for call in message.tool_calls]
+    return [message.role, message.content, calls, message.tool_call_id]
