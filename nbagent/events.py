@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nbagent.messages import ModelReply, Observation, Prompt, ToolCall
+from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
 
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 
@@ -25,6 +25,10 @@ class RunStarted:
     mode: str
     """How replies come about: `scripted`, or `live` for a real model."""
     max_turns: int
+    task: tuple[Segment, ...] = ()
+    """What the user asked for."""
+    history: tuple[Message, ...] = ()
+    """What was said before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Literal, overload
 
@@ -128,7 +129,7 @@ class Segment:
     """Why it was dropped, where it was."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolSchema:
     """How a tool is described to a model."""
 
@@ -136,6 +137,14 @@ class ToolSchema:
     description: str
     parameters: Mapping[str, Any]
     """A JSON schema of type object."""
+
+    @cached_property
+    def digest(self) -> str:
+        return fingerprint(self.name, self.description, self.parameters)
+
+    @cached_property
+    def characters(self) -> int:
+        return len(self.name) + len(self.description) + len(json.dumps(self.parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +284,12 @@ class ModelRequest:
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        return fingerprint(self.messages.digest, [[t.name, t.description, t.parameters] for t in self.tools])
+        return fingerprint(self.messages.digest, [tool.digest for tool in self.tools])
+
+    @property
+    def characters(self) -> int:
+        """How many characters go to the model, tool descriptions included."""
+        return self.messages.characters + sum(tool.characters for tool in self.tools)
 
 
 def fingerprint(*values: Any) -> str:

@@ -1,0 +1,1 @@
+"""Tools: functions a model may call, and what comes back as text."""

@@ -1,0 +1,221 @@
+"""Agent: a model with a system prompt and tools, and the conversation it has had."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
+from contextlib import aclosing
+from typing import Any
+
+from nbagent.agents.conversation import Conversation, OpenExchange
+from nbagent.agents.loop import Setup, converse
+from nbagent.errors import ConfigError
+from nbagent.events import Event, RunStarted, StreamEvent
+from nbagent.messages import Message, Prompt, Segment
+from nbagent.models.model import Model, Rewindable
+from nbagent.prompt.observe import Text, observe, segments
+from nbagent.runtime.batch import Unknown
+from nbagent.runtime.drivers import adrive, drive
+from nbagent.runtime.effects import Loop
+from nbagent.runtime.result import RunResult
+from nbagent.runtime.run import Run
+from nbagent.tools.registry import ToolRegistry
+from nbagent.tools.tool import Tool
+from nbagent.views.bundle import agent_bundle
+
+Tools = Iterable[Tool | Callable[..., Any]] | ToolRegistry
+
+
+class Agent:
+    """A model that works on a task in turns: it answers, or calls tools and sees what they return.
+
+    The same agent can be run again: it remembers tasks and answers (`history`). `run` and `stream` work in a script,
+    in a notebook cell and inside `async def` (they block there); `arun` and `astream` are for `await`.
+
+    Source: the interface follows agentmaker's `Agent`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: Model,
+        system_prompt: Text | None = None,
+        *,
+        tools: Tools | None = None,
+        tool_registry: ToolRegistry | None = None,
+        max_turns: int = 10,
+    ) -> None:
+        """An agent; nothing is sent.
+
+        name: how it is shown. model: what replies. system_prompt: text of the system message; none is sent without.
+        tools: functions, `@tool` functions or a registry; tool_registry: a registry, in place of `tools`.
+        max_turns: how many model calls one run may take, at least 1.
+
+        Raises `ConfigError` (a ValueError) naming what is wrong.
+        """
+        self.name = _text("name", name)
+        self.model = _model(model)
+        self.system = segments("system", "system prompt", system_prompt)
+        """The system text, in pieces that know their source."""
+        self.tools = _registry(tools, tool_registry)
+        self.max_turns = _max_turns(max_turns)
+        self.last: RunResult | None = None
+        """The result of the newest run, also of one that failed or was cancelled."""
+        self._conversation = Conversation()
+        self._runs = 0
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """What was said so far: task and answer of every completed run."""
+        return self._conversation.messages
+
+    def configure(
+        self, *, model: Model, system_prompt: Text | None, tools: Tools | None, max_turns: int
+    ) -> None:
+        """Makes it another agent with the same name and conversation. Raises as the constructor does, before it changes anything."""
+        new = Agent(self.name, model, system_prompt, tools=tools, max_turns=max_turns)
+        self.model, self.system, self.tools, self.max_turns = new.model, new.system, new.tools, new.max_turns
+
+    def clear_history(self) -> None:
+        """Forgets what was said. The script of a `ScriptedLLM` stays where it is."""
+        self._conversation.clear()
+
+    def reset(self) -> None:
+        """Starts over: forgets what was said, and goes back to the beginning of a script."""
+        self.clear_history()
+        if isinstance(self.model, Rewindable):
+            self.model.position = 0
+
+    def run(self, task: Text, *, key: Hashable = None) -> RunResult:
+        """Runs the agent on a task until it answers.
+
+        task: text. key: names this exchange of the conversation; a run with the key of an earlier one replaces that
+        one, in its place. Default: every run is new.
+
+        Raises what the model raises (`ModelError`, `ScriptExhausted`) and KeyboardInterrupt where the user stops it;
+        `last` then holds the run so far. Running out of turns is a status, not an error.
+        """
+        for _ in self.stream(task, key=key):
+            pass
+        return self._result()
+
+    async def arun(self, task: Text, *, key: Hashable = None) -> RunResult:
+        """`run` for `await`."""
+        async with aclosing(self.astream(task, key=key)) as events:
+            async for _ in events:
+                pass
+        return self._result()
+
+    def stream(self, task: Text, *, key: Hashable = None) -> Generator[StreamEvent]:
+        """`run`, yielding what happens: events, and `TextDelta` while a reply comes. The result is then `last`.
+
+        Closing the generator early cancels the run; the conversation stays as it was.
+        """
+        exchange, run = self._open(task, key)
+        try:
+            yield from drive(run)
+        finally:
+            self._close(exchange, run)
+
+    async def astream(self, task: Text, *, key: Hashable = None) -> AsyncGenerator[StreamEvent]:
+        """`stream` for `async for`."""
+        exchange, run = self._open(task, key)
+        try:
+            async with aclosing(adrive(run)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._close(exchange, run)
+
+    def replay(self, events: Iterable[Event], *, unknown: Unknown = "ask") -> RunResult:
+        """Drives a fresh loop over the events of an earlier run (all of them, or the first so many).
+
+        What they answer is answered from them; only what they do not hold is done: so a whole run costs no model
+        call and no tool call, and a cut one goes on where it was cut. Neither `history` nor `last` changes.
+
+        unknown: what to do about a tool call that was started and has no result. `ask` (default) ends the run as
+        interrupted, unless the tool is idempotent; `run_again` runs it.
+
+        Raises `DriftError` where the agent is no longer the one that was recorded.
+        """
+        run = self._rerun(tuple(events), unknown)
+        for _ in drive(run):
+            pass
+        return run.result
+
+    async def areplay(self, events: Iterable[Event], *, unknown: Unknown = "ask") -> RunResult:
+        """`replay` for `await`."""
+        run = self._rerun(tuple(events), unknown)
+        async with aclosing(adrive(run)) as driven:
+            async for _ in driven:
+                pass
+        return run.result
+
+    def _open(self, task: Text, key: Hashable) -> tuple[OpenExchange, Run]:
+        asked = segments("user", "task", task)
+        _text("task", "".join(segment.text for segment in asked))
+        exchange = self._conversation.open(key, self.model)
+        self._runs += 1
+        started = self._started(asked, exchange.history)
+        return exchange, Run(started, self._loop(started))
+
+    def _close(self, exchange: OpenExchange, run: Run) -> None:
+        self.last = run.result
+        exchange.close(self.last.new_messages, rewind=self.last.status == "cancelled")
+
+    def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Run:
+        started = events[0] if events else None
+        if not isinstance(started, RunStarted):
+            raise ConfigError(f"replay: expected the events of a run, from its RunStarted on; got {started!r}")
+        return Run(started, self._loop(started), events, unknown)
+
+    def _loop(self, started: RunStarted) -> Loop:
+        def assemble() -> Prompt:
+            return observe(self.system, started.task, started.history, self.tools.schemas)
+
+        return converse(Setup(assemble, self.model, self.tools, started.max_turns))
+
+    def _started(self, task: tuple[Segment, ...], history: tuple[Message, ...]) -> RunStarted:
+        run_id = f"{self.name}-{self._runs}"
+        return RunStarted(run_id, self.name, self.model.name, self.model.mode, self.max_turns, task, history)
+
+    def _result(self) -> RunResult:
+        assert self.last is not None  # noqa: S101 - _close has set it
+        return self.last
+
+    def __repr__(self) -> str:
+        tools = f", tools={list(self.tools.names)}" if len(self.tools) else ""
+        return f"Agent({self.name!r}, model={self.model.name!r}{tools})"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
+        system = "".join(segment.text for segment in self.system)
+        return agent_bundle(
+            self.name, self.model.name, self.model.mode, system, self.tools.schemas, len(self.history)
+        )
+
+
+def _text(what: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{what}: expected a text that is not empty, got {value!r}")
+    return value
+
+
+def _model(model: object) -> Model:
+    if not isinstance(model, Model):
+        raise ConfigError(
+            f"model: expected an object with name, mode, stream(request) and astream(request), such as "
+            f"ScriptedLLM([…]); got {type(model).__name__}: {model!r}"
+        )
+    return model
+
+
+def _registry(tools: Tools | None, tool_registry: ToolRegistry | None) -> ToolRegistry:
+    if tools is not None and tool_registry is not None:
+        raise ConfigError("give tools or tool_registry, not both: tools=[…] makes a registry of its own")
+    chosen = tool_registry if tools is None else tools
+    return chosen if isinstance(chosen, ToolRegistry) else ToolRegistry(chosen or ())
+
+
+def _max_turns(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"max_turns: expected a whole number from 1, got {value!r}")
+    return value

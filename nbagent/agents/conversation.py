@@ -1,0 +1,101 @@
+"""Conversation: what an agent and its user have said, one exchange a run."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import cast
+
+from nbagent.messages import Message
+from nbagent.models.model import Model, Rewindable
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What one run added to the conversation."""
+
+    key: Hashable
+    model: Model
+    start: int
+    """Where the model's script stood when the run began; 0 for a model without one."""
+    end: int
+    """Where it stood after the run."""
+    messages: tuple[Message, ...] = ()
+    """Task and answer; empty where the run did not complete."""
+
+
+class Conversation:
+    """The exchanges, in order. One that has a key can be made again: it then takes its old place.
+
+    A notebook's cell is such a key. When it runs again, its exchange is replaced, its script goes back to where the
+    cell began, and what later cells said stays as it is: what is seen in the notebook is what the model remembers.
+    """
+
+    def __init__(self) -> None:
+        self._exchanges: list[Exchange] = []
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return _messages(self._exchanges)
+
+    def clear(self) -> None:
+        """Forgets everything that was said."""
+        self._exchanges.clear()
+
+    def open(self, key: Hashable, model: Model) -> OpenExchange:
+        """Begins an exchange: sets the model's script to where it has to start."""
+        place = next((i for i, e in enumerate(self._exchanges) if key is not None and e.key == key), None)
+        return OpenExchange(self._exchanges, place, key, model)
+
+
+class OpenExchange:
+    """An exchange whose run is under way."""
+
+    def __init__(self, exchanges: list[Exchange], place: int | None, key: Hashable, model: Model) -> None:
+        self._exchanges = exchanges
+        self._before = None if place is None else exchanges[place]
+        self._key = key
+        self._model = model
+        self._resume_at = _position(model)
+        if self._before is not None and self._before.model is model:
+            _go_to(model, self._before.start)
+        self._start = _position(model)
+        self.history = _messages(exchanges if place is None else exchanges[:place])
+        """What was said before it."""
+
+    def close(self, messages: tuple[Message, ...], *, rewind: bool) -> None:
+        """Ends it. `rewind`: the run was cancelled, so the script goes back to where it began."""
+        end = self._start if rewind else _position(self._model)
+        _go_to(self._model, end)
+        done = Exchange(self._key, self._model, self._start, end, messages)
+        before = self._before
+        if before is None or before not in self._exchanges:
+            if messages or self._key is not None:
+                self._exchanges.append(done)
+            return
+        place = self._exchanges.index(before)
+        self._exchanges[place] = done
+        self._shift(self._exchanges[place + 1 :], end - before.end)
+
+    def _shift(self, later: list[Exchange], by: int) -> None:
+        """The script goes on after the later exchanges, moved by what this one used more or less than before."""
+        later = [exchange for exchange in later if exchange.model is self._model]
+        for exchange in later:
+            exchange.start += by
+            exchange.end += by
+        if later:
+            _go_to(self._model, self._resume_at + by)
+
+
+def _messages(exchanges: list[Exchange]) -> tuple[Message, ...]:
+    return tuple(message for exchange in exchanges for message in exchange.messages)
+
+
+def _position(model: Model) -> int:
+    # Not isinstance(): on a protocol with data members that costs more than a whole turn.
+    return getattr(model, "position", 0)
+
+
+def _go_to(model: Model, position: int) -> None:
+    if hasattr(model, "position"):
+        cast("Rewindable", model).position = position

@@ -1,0 +1,90 @@
+"""Loop: think and act in turns until the model answers. A generator of effects: it asks, the runtime does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from nbagent.errors import ModelError
+from nbagent.messages import Message, Messages, ModelReply, ModelRequest, Prompt, ToolCall
+from nbagent.models.model import Model
+from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Outcome
+from nbagent.tools.registry import ToolRegistry
+
+EMPTY_REPLY = "Your reply was empty. Answer the task, or call a tool."
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a conversation needs to run."""
+
+    observe: Callable[[], Prompt]
+    model: Model
+    tools: ToolRegistry
+    max_turns: int
+
+
+def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
+    """Asks the model, runs the tools it calls, asks again; ends with its first reply that calls none."""
+    prompt: Prompt = yield Assemble(setup.observe, setup.tools.schemas)
+    messages = Messages(prompt.messages)
+    calls = _CallIds()
+    mended = 0
+    for turn in range(1, setup.max_turns + 1):
+        reply: ModelReply = yield CallModel(setup.model, ModelRequest(messages, prompt.tools), turn)
+        _check_complete(reply, turn)
+        if reply.tool_calls:
+            renamed, clash = calls.unique(reply.tool_calls)
+            mended = _once_only(mended + bool(clash), clash, turn)
+            observations = yield CallTools(setup.tools, renamed, turn, clash)
+            answered = Message("assistant", reply.content, renamed)
+            messages += (answered, *(observation.message for observation in observations))
+        elif reply.content.strip():
+            return Outcome("completed", reply.content)
+        else:
+            mended = _once_only(mended + 1, "its reply is empty", turn)
+            messages += (Message("user", EMPTY_REPLY),)
+    return Outcome("out_of_turns", None, f"no answer within max_turns={setup.max_turns}")
+
+
+class _CallIds:
+    """Keeps call ids unique over a run, so that the conversation stays one that every provider accepts."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def unique(self, calls: tuple[ToolCall, ...]) -> tuple[tuple[ToolCall, ...], str]:
+        """The calls with ids of their own, and what to tell the model where two of this reply shared one.
+
+        A provider that counts its ids anew in every turn is no error; the same id twice in one reply is ambiguous.
+        """
+        ids = [call.id for call in calls]
+        shared = next((one for one in ids if ids.count(one) > 1), None) if len(ids) > 1 else None
+        clash = "" if shared is None else (
+            f"not run: two calls of this reply have the same id {shared!r}; send them again, each with an id of its own"
+        )
+        return tuple(self._own(call) for call in calls), clash
+
+    def _own(self, call: ToolCall) -> ToolCall:
+        base, n, name = call.id or "call", 1, call.id
+        while not name or name in self._seen:
+            n += 1
+            name = f"{base}-{n}"
+        self._seen.add(name)
+        return call if name == call.id else ToolCall(name, call.name, call.arguments)
+
+
+def _check_complete(reply: ModelReply, turn: int) -> None:
+    if not reply.complete:
+        unrun = f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
+        raise ModelError(
+            f"the reply of turn {turn} is incomplete (finish reason {reply.finish_reason!r}){unrun}", kind="incomplete"
+        )
+
+
+def _once_only(times: int, what: str, turn: int) -> int:
+    """A model is told once in a run that its reply is unusable; a second time ends the run."""
+    if times > 1:
+        raise ModelError(f"the model gave no usable reply in turn {turn}, for the second time: {what}", kind="bad_response")
+    return times

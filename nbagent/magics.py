@@ -1,0 +1,99 @@
+"""Magics: `%%agent` and `%agent`. They parse, build, run and show through `nbagent.notebook`, and know no more."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import needs_local_scope, no_var_expand
+
+from nbagent.notebook.transform import lift, make_awaiter
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from nbagent.notebook.cells import Cells
+
+_ATTRIBUTE = "_nbagent_magics"
+
+
+def register(shell: InteractiveShell) -> None:
+    """Adds the magics and the input transformers; takes away what an earlier load left."""
+    unregister(shell)
+    magics = AgentMagics(shell)
+    magics.register()
+    setattr(shell, _ATTRIBUTE, magics)
+
+
+def unregister(shell: InteractiveShell) -> None:
+    """Takes the magics and the input transformers away, where there are any."""
+    magics: AgentMagics | None = getattr(shell, _ATTRIBUTE, None)
+    if magics is not None:
+        magics.unregister()
+        delattr(shell, _ATTRIBUTE)
+
+
+class AgentMagics:
+    """The magics of one shell."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._awaiter = make_awaiter(lambda: bool(shell.autoawait))
+        self._loaded: Cells | None = None
+
+    @property
+    def _cells(self) -> Cells:
+        if self._loaded is None:
+            from nbagent.notebook.cells import Cells  # the runtime comes with the first agent cell
+
+            self._loaded = Cells(self._shell)
+        return self._loaded
+
+    @needs_local_scope
+    @no_var_expand
+    def line(self, line: str, local_ns: Mapping[str, Any] | None = None) -> None:
+        """Run one turn of an agent, or look after it.
+
+        %agent NAME TASK…      one turn: sends the rest of the line to the agent NAME
+        %agent NAME            shows the agent
+        %agent reset NAME      forgets the conversation, and starts its script over
+        %agent --help          the options, which stand before NAME
+        """
+        self._cells.run_line(line, local_ns)
+
+    @no_var_expand
+    def cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None]:
+        """Describe an agent and run it.
+
+        %%agent [NAME] [OPTIONS]
+        model: …          header (YAML): model, tools, script, system, max_turns, out, quiet
+        ---
+        The task. {{name}} inserts a variable of the notebook, \\{{ stays {{.
+
+        Without the line `---` the whole cell is the task, for the agent that NAME already is (default: `agent`).
+        The result is `NAME.last`. `%%agent --help` (with any body) lists the options. Called from code, it returns a
+        coroutine: `await get_ipython().run_cell_magic("agent", line, cell)`.
+        """
+        if isinstance(cell, str):
+            return self._cells.run_cell(line, cell)
+        # An awaited line magic comes here too, with local names (or None) in the place of a body.
+        return self._cells.arun_line(line, cell)
+
+    def register(self) -> None:
+        manager = self._shell.magics_manager
+        manager.register_function(self.line, "line", "agent")
+        manager.register_function(self.cell, "cell", "agent")
+        # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
+        self._shell.input_transformers_cleanup.insert(0, lift)
+        self._shell.input_transformers_post.append(self._awaiter)
+
+    def unregister(self) -> None:
+        for kind in ("line", "cell"):
+            self._shell.magics_manager.magics[kind].pop("agent", None)
+        _remove(self._shell.input_transformers_cleanup, lift)
+        _remove(self._shell.input_transformers_post, self._awaiter)
+
+
+def _remove(transformers: list[Any], one: object) -> None:
+    if one in transformers:
+        transformers.remove(one)

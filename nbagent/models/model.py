@@ -1,0 +1,41 @@
+"""Model: what replies. The loop knows nothing else of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Protocol, runtime_checkable
+
+from nbagent.messages import ModelReply, ModelRequest
+
+Piece = str | ModelReply
+"""What a model streams: pieces of text, then exactly one whole reply."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Anything that answers a request. `ScriptedLLM` is one."""
+
+    @property
+    def name(self) -> str:
+        """How the model is shown, such as `scripted`."""
+        ...
+
+    @property
+    def mode(self) -> str:
+        """How its replies come about, such as `scripted` or `live`; shown as a badge."""
+        ...
+
+    def stream(self, request: ModelRequest) -> Iterator[Piece]:
+        """Yields pieces of the reply's text as they come, and the whole `ModelReply` last."""
+        ...
+
+    def astream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        """The same for `async for`."""
+        ...
+
+
+@runtime_checkable
+class Rewindable(Protocol):
+    """A model that knows how far it has come and can go back, as a script can."""
+
+    position: int

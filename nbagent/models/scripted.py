@@ -1,0 +1,173 @@
+"""ScriptedLLM: a model whose replies are written by hand, so that an agent runs with no key and no network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
+from nbagent.messages import ModelReply, ModelRequest, ToolCall, Usage
+from nbagent.models.model import Piece
+
+Entry: TypeAlias = (
+    "str | ModelReply | list[ModelReply] | BaseException | type[BaseException] | Callable[[ModelRequest], Entry]"
+)
+"""What a script is made of; see `ScriptedLLM`."""
+
+
+class ScriptedLLM:
+    """A model that replies from a list, in order, and never starts over.
+
+    An entry of the script is
+
+    - a string: the text of the reply;
+    - `ScriptedLLM.tool_call(name, args)`: a reply that asks for a tool; a list of these asks for several at once;
+    - a `ModelReply`, to say usage or finish reason as well;
+    - an exception (or its class): raised in place of a reply;
+    - a function `(request) -> entry`, called when its turn comes.
+
+    Every request is kept in `requests`. Usage is the entry's own, or estimated at four characters a token.
+
+    Source: the name and the idea are agentmaker's `ScriptedLLM`.
+    """
+
+    name = "scripted"
+    mode = "scripted"
+
+    def __init__(self, script: Iterable[Entry]) -> None:
+        """`script`: the entries. A lone string is refused: it would be read letter by letter."""
+        if isinstance(script, str):
+            raise ConfigError(f"a script is a list of replies, got the text {script!r}; write [{script!r}]")
+        self.script: tuple[Entry, ...] = tuple(script)
+        self._requests: list[ModelRequest] = []
+        self._position = 0
+        self._calls_before = [0] * (len(self.script) + 1)  # how many tool calls the entries before each one made
+
+    @staticmethod
+    def tool_call(
+        name: str, args: dict[str, Any] | str | None = None, *, call_id: str | None = None, content: str = ""
+    ) -> ModelReply:
+        """An entry that asks for a tool.
+
+        `args`: the arguments (default none); a string is sent as it is, so that malformed JSON can be scripted.
+        `call_id`: default `call_1`, `call_2`, … in the order of the script. `content`: text beside the call.
+        """
+        text = args if isinstance(args, str) else _json(name, args or {})
+        return ModelReply(content, (ToolCall(call_id or "", name, text),), finish_reason="tool_calls")
+
+    @property
+    def requests(self) -> tuple[ModelRequest, ...]:
+        """Every request since the script was made or reset."""
+        return tuple(self._requests)
+
+    @property
+    def position(self) -> int:
+        """How many entries have been used. May be set, to go on from another place (0 to the script's length)."""
+        return self._position
+
+    @position.setter
+    def position(self, position: int) -> None:
+        if not 0 <= position <= len(self.script):
+            raise ValueError(f"a place in this script is a number from 0 to {len(self.script)}, got {position}")
+        self._position = position
+
+    def reset(self) -> None:
+        """Back to the first entry, with no requests."""
+        self._position = 0
+        self._requests.clear()
+
+    def assert_complete(self) -> None:
+        """Raises `ScriptLeftOver` where entries have not been used."""
+        left = len(self.script) - self.position
+        if left:
+            raise ScriptLeftOver(
+                f"{left} of the script's {len(self.script)} replies were not asked for; "
+                f"the first of them is reply {self.position + 1}: {self.script[self.position]!r}"
+            )
+
+    def stream(self, request: ModelRequest) -> Iterator[Piece]:
+        """Yields the next entry's text, then the reply."""
+        reply = self._reply(request)
+        if reply.content:
+            yield reply.content
+        yield reply
+
+    async def astream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        """The same for `async for`."""
+        for piece in self.stream(request):
+            yield piece
+
+    def _reply(self, request: ModelRequest) -> ModelReply:
+        if self.position == len(self.script):
+            raise ScriptExhausted(
+                f"the script has {_count(len(self.script), 'reply', 'replies')}, and the agent asks for one more "
+                f"(call {self.position + 1}, after: {_last(request)}); add a reply to the script, or end the run earlier"
+            )
+        place = self._position
+        self._requests.append(request)
+        self._position += 1  # an entry that raises is used, too
+        reply = as_reply(self.script[place], request)
+        before = self._calls_before[place]
+        self._calls_before[place + 1] = before + len(reply.tool_calls)
+        return self._complete(reply, request, before)
+
+    def _complete(self, reply: ModelReply, request: ModelRequest, calls_before: int) -> ModelReply:
+        """The reply with what an entry may leave out: ids and usage."""
+        calls = [
+            call if call.id else ToolCall(f"call_{number}", call.name, call.arguments)
+            for number, call in enumerate(reply.tool_calls, calls_before + 1)
+        ]
+        usage = reply.usage or _estimate(request, reply)
+        return ModelReply(reply.content, tuple(calls), usage, reply.finish_reason)
+
+    def __repr__(self) -> str:
+        return f"ScriptedLLM({_count(len(self.script), 'reply', 'replies')}, {self.position} used)"
+
+
+def as_reply(entry: Any, request: ModelRequest) -> ModelReply:
+    """What an entry answers to a request. Raises the entry where it is an exception."""
+    if isinstance(entry, str):
+        return ModelReply(entry)
+    if isinstance(entry, ModelReply):
+        return entry
+    if isinstance(entry, (list, tuple)):
+        return _several(entry, request)
+    if isinstance(entry, BaseException) or (isinstance(entry, type) and issubclass(entry, BaseException)):
+        raise entry
+    if callable(entry):
+        return as_reply(entry(request), request)
+    raise ConfigError(
+        f"a script entry is a text, ScriptedLLM.tool_call(…), a list of these, a ModelReply, an exception or a "
+        f"function of the request; got {type(entry).__name__}: {entry!r}"
+    )
+
+
+def _several(entries: Iterable[Any], request: ModelRequest) -> ModelReply:
+    """One reply out of several: their texts joined by lines, their calls in order."""
+    replies = [as_reply(entry, request) for entry in entries]
+    calls = tuple(call for reply in replies for call in reply.tool_calls)
+    text = "\n".join(reply.content for reply in replies if reply.content)
+    return ModelReply(text, calls, finish_reason="tool_calls" if calls else "stop")
+
+
+def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
+    written = len(reply.content) + sum(len(c.name) + len(c.arguments) for c in reply.tool_calls)
+    return Usage(-(-request.characters // 4), -(-written // 4), estimated=True)
+
+
+def _json(name: str, args: dict[str, Any]) -> str:
+    try:
+        return json.dumps(args, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"the scripted arguments of {name!r} are not JSON ({error}): {args!r}") from None
+
+
+def _last(request: ModelRequest) -> str:
+    last = request.messages[-1]
+    text = " ".join(last.content.split())
+    return f"{last.role} message {text[:60] + '…' if len(text) > 60 else text!r}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,155 @@
+"""Build: from what a cell says to an agent in the notebook's namespace."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from difflib import get_close_matches
+from typing import Any, assert_never
+
+from nbagent.agents.agent import Agent
+from nbagent.errors import CellError, ModelError, ToolDefinitionError
+from nbagent.messages import ModelReply, ToolCall
+from nbagent.models.model import Model
+from nbagent.models.scripted import Entry, ScriptedLLM
+from nbagent.notebook.cell import Cell
+from nbagent.notebook.spec import CellSpec, ScriptCalls, ScriptEntry, ScriptError, ScriptText
+from nbagent.prompt.observe import Text
+from nbagent.prompt.references import render
+from nbagent.tools.registry import ToolRegistry
+from nbagent.tools.serialise import describe
+
+Namespace = Mapping[str, Any]
+MAX_TURNS = 10
+_HOW_TO = (
+    "write `script:` with its replies above a line `---`, or `model:` with the name of a notebook variable that holds "
+    "a model"
+)
+
+
+def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -> Agent:
+    """The agent that a cell speaks of: as it is, reconfigured, or new and then bound to its name in `bind`.
+
+    A header describes the agent anew; only its conversation stays, and its model where the header names none.
+    Options without a header change what they name. Raises `CellError` before anything has changed.
+    """
+    spec, has_header = cell.spec, cell.has_header
+    existing = find(spec.name, namespace)
+    if existing is not None and not has_header and not _configures(spec):
+        return existing
+    kept = None if has_header else existing
+    wanted = {
+        "model": _model(spec, existing, namespace),
+        "system_prompt": _system(cell, kept, namespace),
+        "tools": _tools(cell, kept, namespace),
+        "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
+    }
+    if existing is not None:
+        existing.configure(**wanted)
+        return existing
+    bind[spec.name] = agent = Agent(spec.name, **wanted)
+    return agent
+
+
+def find(name: str, namespace: Namespace) -> Agent | None:
+    """The agent of this name, None where the name is free. Raises where it holds something else."""
+    if name not in namespace:
+        if hasattr(builtins, name):
+            raise CellError(f"{name!r} is a builtin of Python; give the agent another name")
+        return None
+    value = namespace[name]
+    if not isinstance(value, Agent):
+        raise CellError(
+            f"the name {name!r} already holds something else ({type(value).__name__}); give the agent another name"
+        )
+    return value
+
+
+def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = ()) -> Text:
+    """A prompt text of a cell, with its references looked up. `lines`: the cell line of each of its lines."""
+    return render(source, namespace, where=where, lines=lines, to_text=lambda value: describe(value).text)
+
+
+def _configures(spec: CellSpec) -> bool:
+    return any(value is not None for value in (spec.model, spec.script, spec.tools, spec.system, spec.max_turns))
+
+
+def _system(cell: Cell, kept: Agent | None, namespace: Namespace) -> Text | None:
+    if cell.spec.system is not None:
+        return text(cell.spec.system, namespace, "system")
+    return kept.system if kept else None
+
+
+def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> Model:
+    if spec.script is not None:
+        if spec.model not in (None, "scripted"):
+            raise CellError(f"script and model: {spec.model!r} are both given; a script is the model, so drop `model`")
+        return _script(spec.script, namespace)
+    if spec.model is None or spec.model == "scripted":
+        if existing is None or (spec.model and not isinstance(existing.model, ScriptedLLM)):
+            raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
+        return _anew(existing.model) if spec.model else existing.model
+    value = look_up(spec.model, namespace, "model")
+    if not isinstance(value, Model):
+        raise CellError(f"model: {spec.model!r} is a {type(value).__name__}, not a model; {_HOW_TO}")
+    return _anew(value)
+
+
+def _anew(model: Model) -> Model:
+    """A script starts over with each execution of the cell that names it."""
+    if isinstance(model, ScriptedLLM):
+        model.position = 0
+    return model
+
+
+def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Model:
+    if not isinstance(script, str):
+        return ScriptedLLM([_entry(entry) for entry in script])
+    value = look_up(script, namespace, "script")
+    if isinstance(value, ScriptedLLM):
+        return _anew(value)
+    if isinstance(value, list | tuple):
+        return ScriptedLLM(value)  # pyright: ignore[reportUnknownArgumentType] - checked entry by entry when served
+    raise CellError(f"script: {script!r} is a {type(value).__name__}; expected a list of replies or a ScriptedLLM")
+
+
+def _entry(entry: ScriptEntry) -> Entry:
+    match entry:
+        case ScriptText():
+            return entry.text
+        case ScriptCalls():
+            calls = tuple(ToolCall(call.id or "", call.name, call.arguments) for call in entry.calls)
+            return ModelReply(entry.content, calls, finish_reason="tool_calls")
+        case ScriptError():
+            return ModelError(entry.message)
+        case _:
+            assert_never(entry)
+
+
+def _tools(cell: Cell, kept: Agent | None, namespace: Namespace) -> ToolRegistry:
+    if cell.spec.tools is None:
+        return kept.tools if kept else ToolRegistry()
+    registry, where = ToolRegistry(), f"tools ({cell.origins['tools']})"
+    for name in cell.spec.tools:
+        value: Callable[..., Any] = look_up(name, namespace, where)
+        try:
+            registry.register(value)
+        except ToolDefinitionError as error:
+            raise CellError(f"{where}: {name}: {error}") from None
+    return registry
+
+
+def look_up(path: str, namespace: Namespace, key: str) -> Any:
+    """The notebook variable `path` (dots go to attributes). Raises with the nearest name where there is none."""
+    first, *attributes = path.split(".")
+    if first not in namespace:
+        near = get_close_matches(first, [name for name in namespace if not name.startswith("_")], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "; run the cell that defines it first"
+        raise CellError(f"{key}: no variable {first!r} in the notebook{hint}")
+    value = namespace[first]
+    for attribute in attributes:
+        try:
+            value = getattr(value, attribute)
+        except AttributeError:
+            raise CellError(f"{key}: {path!r}: {type(value).__name__} has no attribute {attribute!r}") from None
+    return value

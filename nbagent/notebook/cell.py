@@ -1,0 +1,117 @@
+"""Cell: what an agent cell says, from its text alone. Pure: looks nothing up and runs nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from nbagent.errors import CellError
+from nbagent.notebook.header import read_header
+from nbagent.notebook.options import parse_options, split_line_magic
+from nbagent.notebook.spec import CellSpec, read_spec
+from nbagent.notebook.transform import MAGICS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nbagent.notebook.header import Node
+
+Line: TypeAlias = tuple[int, str]
+"""The number of a cell line, from 1, and its text."""
+
+_NBVAL = re.compile(r"\s*#+\s*NBVAL_")
+_EMPTY = (
+    "This cell has no task. Write it below the first line, for example:\n"
+    "`%%agent weather`\n"
+    "`What's the weather in Paris?`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What an agent cell says."""
+
+    spec: CellSpec
+    task: str = ""
+    """Empty where the cell only declares the agent."""
+    has_header: bool = False
+    """Whether a header says anything, so that the agent is described anew. An empty one only sets the task apart."""
+    help: str | None = None
+    """The help text, where the cell asks for it; it then says nothing else."""
+    task_lines: tuple[int, ...] = ()
+    """The cell line of each line of the task; of a line magic, nobody knows."""
+    origins: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
+    """Where each field that the cell says stands: `cell line 3`, `option --tools`."""
+
+    @property
+    def task_line(self) -> int:
+        """The cell line on which the task begins."""
+        return self.task_lines[0] if self.task_lines else 1
+
+
+@dataclass(frozen=True, slots=True)
+class LineCell:
+    """What a line `%agent …` says: one turn, or a subcommand with what follows it."""
+
+    cell: Cell
+    subcommand: str | None = None
+
+
+def parse_cell(line: str, body: str) -> Cell:
+    """What a cell says: `line` is what follows `%%agent`, `body` the lines below it.
+
+    Body line i is cell line i + 1, here and in every error. Raises CellError, and nothing else, on any text.
+    """
+    options = parse_options(line)
+    if options.help is not None:
+        return Cell(CellSpec(), help=options.help)
+    lines = [(number, text) for number, text in _numbered(body) if not _NBVAL.match(text)]
+    split = next((i for i, (_, text) in enumerate(lines) if text.rstrip(" \t") == "---"), None)
+    header = _header(lines[:split] if split is not None else ())
+    task = _trimmed(lines if split is None else lines[split + 1 :])
+    if split is None and not task:
+        raise CellError(_EMPTY)
+    spec, origins = read_spec(header, options.said)
+    numbers = tuple(number for number, _ in task) or (body.count("\n") + 2,)
+    return Cell(spec, "\n".join(text for _, text in task), bool(header), None, numbers, origins)
+
+
+def parse_line(line: str) -> LineCell:
+    """What a line `%agent …` says; `line` is what follows `%agent`."""
+    found = split_line_magic(line)
+    spec, origins = read_spec({}, found.options.said)
+    cell = Cell(spec, found.task, help=found.options.help, origins=origins)
+    return LineCell(cell, found.subcommand)
+
+
+def lift_magic(lines: list[str], magics: Sequence[str] = MAGICS) -> list[str]:
+    """Moves `%%agent` above the comments and blank lines that it stands under; IPython wants it first.
+
+    Empty lines take their place below it, so that body lines keep their numbers; an empty body becomes one empty
+    line, or IPython would refuse the cell itself, with an error that passes CI. Doing it twice changes nothing.
+    """
+    at = next((i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), None)
+    if at is None or not re.match(rf"%%(?:{'|'.join(map(re.escape, magics))})(?!\S)", lines[at]):
+        return lines
+    above = "".join(lines[:at]).count("\n")
+    body = ["\n"] * above + lines[at + 1 :]
+    return [lines[at].removesuffix("\n") + "\n", *(body or ["\n"])]
+
+
+def _numbered(body: str) -> list[Line]:
+    return list(enumerate(body.replace("\r\n", "\n").split("\n"), start=2))
+
+
+def _header(lines: Sequence[Line]) -> Mapping[str, Node]:
+    if not lines:
+        return {}
+    numbers = [number for number, _ in lines]
+    gaps = set(range(2, numbers[-1])).difference(numbers)
+    return read_header("".join(f"{text}\n" for _, text in lines), 2, gaps)
+
+
+def _trimmed(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the blank ones at both ends."""
+    filled = [i for i, (_, text) in enumerate(lines) if text.strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else ()

@@ -1,0 +1,122 @@
+"""Cells: what happens when an agent cell or an `%agent` line runs. Parse, build, run, show."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import ChainMap
+from collections.abc import Hashable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbagent.agents.agent import Agent
+from nbagent.errors import CellError
+from nbagent.notebook.build import Namespace, build, find, text
+from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
+from nbagent.notebook.identity import CellIdentity
+from nbagent.notebook.show import show, show_run
+from nbagent.prompt.observe import Text
+from nbagent.runtime.result import RunResult
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run that a cell asks for."""
+
+    agent: Agent
+    task: Text
+    key: Hashable
+    out: str | None
+    quiet: bool
+    before: RunResult | None
+    """The agent's newest result before this run."""
+
+
+class Cells:
+    """Runs the agent cells of one shell."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._identity = CellIdentity()
+
+    @property
+    def _namespace(self) -> MutableMapping[str, Any]:
+        return self._shell.user_ns
+
+    async def run_cell(self, line: str, body: str) -> None:
+        """An `%%agent` cell. Its errors are real exceptions; the run so far is shown before they are raised."""
+        if not self._shell.autoawait:
+            raise CellError("%%agent cells are awaited, and %autoawait is off; run `%autoawait on` first")
+        await self._arun(self._prepare(parse_cell(line, body), self._namespace))
+
+    async def arun_line(self, line: str, local: Mapping[str, Any] | None) -> None:
+        """An `%agent` line at top level."""
+        await self._arun(self._line(line, local))
+
+    def run_line(self, line: str, local: Mapping[str, Any] | None) -> None:
+        """An `%agent` line where nothing can be awaited, as inside a `def`."""
+        job = self._line(line, local)
+        if job is None:
+            return
+        try:
+            job.agent.run(job.task, key=job.key)
+        finally:
+            self._end(job)
+
+    async def _arun(self, job: Job | None) -> None:
+        if job is None:
+            return
+        try:
+            await job.agent.arun(job.task, key=job.key)
+        except asyncio.CancelledError:
+            # The kernel's interrupt cancels the cell's task; what its user did is Ctrl-C.
+            raise KeyboardInterrupt from None
+        finally:
+            self._end(job)
+
+    def _end(self, job: Job) -> None:
+        result = job.agent.last
+        if result is None or result is job.before:
+            return  # the run did not even begin
+        if job.out:
+            self._namespace[job.out] = result
+        if not job.quiet:
+            show_run(self._shell, result)
+
+    def _line(self, line: str, local: Mapping[str, Any] | None) -> Job | None:
+        parsed = parse_line(line)
+        namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
+        if parsed.subcommand is None:
+            return self._prepare(parsed.cell, namespace)
+        self._look_after(parsed, namespace)
+        return None
+
+    def _prepare(self, cell: Cell, namespace: Namespace) -> Job | None:
+        """Builds what the cell describes. None where there is nothing to run; that is then shown."""
+        if cell.help is not None:
+            show(self._shell, {"text/plain": cell.help})
+            return None
+        spec = cell.spec
+        if spec.out == spec.name:
+            raise CellError(f"out: {spec.out!r} is the agent's own name; its result is {spec.name}.last")
+        task = text(cell.task, namespace, "task", cell.task_lines)
+        agent = build(cell, namespace=namespace, bind=self._namespace)
+        if not task:
+            if not spec.quiet:
+                show(self._shell, agent._repr_mimebundle_())  # noqa: SLF001 - what IPython itself would call
+            return None
+        return Job(agent, task, self._identity.next_key(self._shell), spec.out, bool(spec.quiet), agent.last)
+
+    def _look_after(self, parsed: LineCell, namespace: Namespace) -> None:
+        """A subcommand of `%agent`."""
+        name, rest = parsed.cell.spec.name, parsed.cell.task
+        if parsed.subcommand != "reset":
+            raise CellError(f"`%agent {parsed.subcommand}` does not exist; write `%agent NAME TASK…` or `%agent reset NAME`")
+        if rest:
+            raise CellError(f"`%agent reset NAME` takes one name; got {rest!r} after it")
+        agent = find(name, namespace)
+        if agent is None:
+            raise CellError(f"no agent {name!r} to reset")
+        agent.reset()

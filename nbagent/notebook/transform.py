@@ -1,0 +1,71 @@
+"""Transform: what IPython's input transformers do for our magics before a cell runs. Loaded with the extension, so light.
+
+`lift` lets comments stand above `%%agent`. `make_awaiter` writes `await` before a call of our magics, so that an agent
+cell is an ordinary top-level-await cell: measured, the only style in which clicks and interrupts reach a running cell.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+MAGICS = ("agent",)
+Lines = list[str]
+
+
+def lift(lines: Lines) -> Lines:
+    """For `input_transformers_cleanup`: moves `%%agent` above the comments and blank lines it stands under."""
+    if not any(line.startswith("%%agent") for line in lines):
+        return lines
+    from nbagent.notebook.cell import lift_magic
+
+    return lift_magic(lines)
+
+
+def make_awaiter(awaits: Callable[[], bool]) -> Callable[[Lines], Lines]:
+    """For `input_transformers_post`; `awaits` says whether IPython awaits at top level now (`%autoawait`)."""
+
+    def await_magics(lines: Lines) -> Lines:
+        text = "".join(lines)
+        if "get_ipython().run_" not in text or not awaits():
+            return lines
+        if any(text.startswith(f"get_ipython().run_cell_magic('{name}',") for name in MAGICS):
+            return ["await " + lines[0], *lines[1:]]
+        return _await_lines(text).splitlines(keepends=True) if "run_line_magic('agent'" in text else lines
+
+    return await_magics
+
+
+def _await_lines(text: str) -> str:
+    """Line magics become awaited calls, except inside a `def`, a `lambda` or a class body, where await is no syntax.
+
+    An awaited line goes to the cell magic with a mapping of local names (or None) in the place of the body.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return text
+    lines = [line.encode() for line in text.splitlines(keepends=True)]  # ast counts columns in bytes
+    for call, local in sorted(_calls(tree, None), key=lambda found: (found[0].lineno, found[0].col_offset), reverse=True):
+        names = "locals()" if local else "None"
+        source = f"await get_ipython().run_cell_magic('agent', {ast.unparse(call.args[1])}, {names})".encode()
+        line, end = lines[call.lineno - 1], call.end_col_offset
+        lines[call.lineno - 1] = line[: call.col_offset] + source + line[end:]
+    return b"".join(lines).decode()
+
+
+def _calls(node: ast.AST, scope: ast.AST | None) -> Iterator[tuple[ast.Call, bool]]:
+    """The calls of our line magics that may be awaited, and whether they stand in a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        inner = child if isinstance(child, ast.AsyncFunctionDef) else scope
+        if isinstance(child, ast.Call) and _is_ours(child) and child.end_lineno == child.lineno:
+            yield child, inner is not None
+        yield from _calls(child, inner)
+
+
+def _is_ours(call: ast.Call) -> bool:
+    return ast.unparse(call.func) == "get_ipython().run_line_magic" and [
+        arg.value for arg in call.args[:1] if isinstance(arg, ast.Constant)
+    ] == ["agent"]

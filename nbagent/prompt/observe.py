@@ -1,0 +1,25 @@
+"""observe: builds the prompt as a record, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nbagent.messages import Message, Prompt, Role, Segment, Source, ToolSchema
+from nbagent.prompt.references import Piece
+
+Text = str | Sequence[Piece]
+"""A prompt text: plain, or in pieces that know their source (as a cell's references do)."""
+
+
+def observe(
+    system: tuple[Segment, ...], task: tuple[Segment, ...], history: tuple[Message, ...], tools: tuple[ToolSchema, ...]
+) -> Prompt:
+    """The prompt of one run: system text (none where there are no segments of it), history, task, tools."""
+    return Prompt((*system, *task), history, tools)
+
+
+def segments(role: Role, label: str, text: Text | None) -> tuple[Segment, ...]:
+    """A text as segments: one for a plain text, one for each piece that knows its source, none for None or ''."""
+    if isinstance(text, str):
+        return (Segment(role, label, text, Source("template", label)),) if text else ()
+    return tuple(Segment(role, label, piece.text, piece.source) for piece in text or ())

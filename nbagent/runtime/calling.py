@@ -1,0 +1,137 @@
+"""Calling: runs tool functions, one or several side by side, and brings home whatever comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from nbagent.runtime.capture import printing
+from nbagent.runtime.interrupts import interruptible
+from nbagent.runtime.loop_thread import on_loop_thread
+from nbagent.tools.tool import Tool
+
+POOL_SIZE = 64
+CANCEL_GRACE = 0.5
+"""Seconds that a cancelled async tool has to end before the run goes on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A tool call whose arguments have been checked."""
+
+    index: int
+    tool: Tool
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an invocation: a value, or whatever was raised."""
+
+    value: Any = None
+    error: BaseException | None = None
+    printed: str = ""
+
+
+Done = tuple[Invocation, Outcome]
+
+
+@interruptible
+def call(invocation: Invocation) -> Outcome:
+    """Runs a sync tool here. Catches everything, KeyboardInterrupt and SystemExit too: the run decides what it means."""
+    value, error = None, None
+    with printing() as printed:
+        try:
+            value = invocation.tool.function(*invocation.args, **invocation.kwargs)
+        except BaseException as raised:  # noqa: BLE001
+            error = raised
+    return Outcome(value, error, printed.getvalue())
+
+
+@interruptible
+async def acall(invocation: Invocation) -> Outcome:
+    """Awaits an async tool. A cancellation of the task itself goes through."""
+    value, error = None, None
+    with printing() as printed:
+        try:
+            value = await invocation.tool.function(*invocation.args, **invocation.kwargs)
+        except asyncio.CancelledError as raised:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            error = raised
+        except BaseException as raised:  # noqa: BLE001
+            error = raised
+    return Outcome(value, error, printed.getvalue())
+
+
+def call_all(invocations: tuple[Invocation, ...]) -> Iterator[Done]:
+    """Runs the invocations for a sync driver: a lone sync tool here, others side by side; yields each as it ends."""
+    if _one_by_one(invocations):
+        for invocation in invocations:
+            yield invocation, call(invocation)
+        return
+    futures = {_submit(invocation): invocation for invocation in invocations}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+
+
+async def acall_all(invocations: tuple[Invocation, ...]) -> AsyncGenerator[Done]:
+    """The same for an async driver: a lone async tool is awaited in the driver's own task."""
+    if len(invocations) == 1 and invocations[0].tool.is_async:
+        yield invocations[0], await acall(invocations[0])
+        return
+    if _one_by_one(invocations):
+        for invocation in invocations:
+            yield invocation, call(invocation)
+        return
+    tasks = [asyncio.ensure_future(_arun(invocation)) for invocation in invocations]
+    try:
+        for task in asyncio.as_completed(tasks):
+            yield await task
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=CANCEL_GRACE)
+        raise
+
+
+def _one_by_one(invocations: tuple[Invocation, ...]) -> bool:
+    """Sync tools that run in this thread: a lone one, and all of them where there are no threads (Pyodide)."""
+    if any(invocation.tool.is_async for invocation in invocations):
+        return False
+    return len(invocations) == 1 or sys.platform == "emscripten"
+
+
+def _submit(invocation: Invocation) -> Future[Outcome]:
+    if invocation.tool.is_async:
+        return on_loop_thread(acall(invocation), invocation.tool.name)
+    return _pool().submit(contextvars.copy_context().run, call, invocation)
+
+
+async def _arun(invocation: Invocation) -> Done:
+    if invocation.tool.is_async:
+        return invocation, await acall(invocation)
+    if sys.platform == "emscripten":
+        return invocation, call(invocation)
+    context = contextvars.copy_context()
+    outcome = await asyncio.get_running_loop().run_in_executor(_pool(), context.run, call, invocation)
+    return invocation, outcome
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    # Our own: asyncio's default pool has six threads on two cores, so that sixteen calls would take three rounds.
+    return ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="nbagent-tool")

@@ -1,0 +1,100 @@
+"""Capture: what a tool prints and warns goes into its observation, also where several run side by side."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from io import StringIO
+from threading import Lock
+from typing import Any, TextIO, cast
+
+_sink: ContextVar[StringIO | None] = ContextVar("nbagent_printed", default=None)
+"""Where this task or thread prints to. A context variable, so that tools that run side by side stay apart."""
+
+
+_DEBUGGERS = frozenset({"bdb", "cmd", "pdb", "IPython.core.debugger", "IPython.terminal.debugger"})
+
+
+class _Router:
+    """Stands for `sys.stdout` or `sys.stderr` while a tool runs: prints of tools go to their sink, others through."""
+
+    def __init__(self, under: TextIO) -> None:
+        self.under = under
+
+    def write(self, text: str, /) -> int:
+        # A debugger that a tool starts talks to the person, not to the observation. print() has no frame of its own.
+        asked_by = sys._getframe(1).f_globals.get("__name__")  # noqa: SLF001
+        sink = None if asked_by in _DEBUGGERS else _sink.get()
+        return self.under.write(text) if sink is None else sink.write(text)
+
+    def writelines(self, lines: Iterable[str], /) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:  # flush, encoding, fileno, isatty … are the real stream's
+        return getattr(self.under, name)
+
+
+class _Routing:
+    """The routers in place, shared by all tools that run now: the first puts them in, the last takes them out."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+
+    def enter(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._install()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._remove()
+
+    def _install(self) -> None:
+        # catch_warnings also makes Python forget which warnings it has shown, so that a cell that is
+        # run again warns again, and shows the same output.
+        self._warnings = warnings.catch_warnings()
+        self._warnings.__enter__()
+        self._show = warnings.showwarning
+        warnings.showwarning = self._warn
+        self._routers = (_Router(sys.stdout), _Router(sys.stderr))
+        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", self._routers)
+
+    def _remove(self) -> None:
+        out, err = self._routers
+        # Somebody may have put a stream of their own in place meanwhile; that one is left alone.
+        if sys.stdout is out:
+            sys.stdout = out.under
+        if sys.stderr is err:
+            sys.stderr = err.under
+        self._warnings.__exit__(None, None, None)
+
+    def _warn(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        # The standard form names a file, which in a kernel has the process id in its path.
+        if (sink := _sink.get()) is None:
+            self._show(message, category, *where, **more)
+        else:
+            sink.write(f"{category.__name__}: {message}\n")
+
+
+_routing = _Routing()
+
+
+@contextmanager
+def printing() -> Iterator[StringIO]:
+    """Collects what the body prints and warns."""
+    sink = StringIO()
+    token = _sink.set(sink)
+    _routing.enter()
+    try:
+        yield sink
+    finally:
+        _routing.leave()
+        _sink.reset(token)

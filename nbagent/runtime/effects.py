@@ -1,0 +1,54 @@
+"""Effects: what a loop asks of the runtime. A loop does no I/O; it yields one of these and is sent the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from nbagent.events import Status
+from nbagent.messages import ModelRequest, Prompt, ToolCall, ToolSchema
+from nbagent.models.model import Model
+from nbagent.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class Assemble:
+    """Build the prompt. Answer: `Prompt`."""
+
+    observe: Callable[[], Prompt]
+    tools: tuple[ToolSchema, ...]
+    """The tools as they are now: a replayed prompt must have described the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Send a request. Answer: `ModelReply`."""
+
+    model: Model
+    request: ModelRequest
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallTools:
+    """Run the tool calls of one reply. Answer: a tuple with an `Observation` for each, in their order."""
+
+    tools: ToolRegistry
+    calls: tuple[ToolCall, ...]
+    turn: int
+    refusal: str = ""
+    """Where not empty: no call runs, each is answered with this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a loop ended."""
+
+    status: Status
+    final_output: Any = None
+    stop_reason: str = ""
+
+
+Effect = Assemble | CallModel | CallTools
+Loop = Generator[Effect, Any, Outcome]

@@ -1,0 +1,88 @@
+"""Interrupts: how a kernel interrupt (Ctrl-C) reaches a run that is awaited.
+
+While a cell is awaited, ipykernel's own SIGINT handler only cancels the cell's task. That is right while the run
+waits, if something wakes the loop; but code that holds the thread, such as a sync tool, would never notice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, TypeVar
+
+HEARTBEAT = 0.25
+"""Seconds between wake-ups of the event loop. Measured: without one an interrupt waits for the next event."""
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_interruptible: set[CodeType] = set()
+
+
+def interruptible(function: F) -> F:
+    """Marks a function of ours that runs foreign code: an interrupt that comes inside it is raised on the spot."""
+    _interruptible.add(function.__code__)
+    return function
+
+
+class _Gate:
+    """The SIGINT handler while runs are awaited. Shared: the first run puts it in place, the last takes it out."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._before: Any = None
+
+    def enter(self) -> None:
+        self._users += 1
+        if self._users == 1:
+            self._before = signal.signal(signal.SIGINT, self._handle)
+
+    def leave(self) -> None:
+        self._users -= 1
+        if self._users == 0 and signal.getsignal(signal.SIGINT) == self._handle:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        inner = frame
+        while inner is not None:
+            if inner.f_code in _interruptible:
+                raise KeyboardInterrupt
+            inner = inner.f_back
+        if callable(self._before):
+            self._before(number, frame)
+
+
+_gate = _Gate()
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """While the body is awaited: interrupts reach tools that hold the thread, and the loop wakes up for the others."""
+    loop = asyncio.get_running_loop()
+    handle = loop.call_later(HEARTBEAT, lambda: None)
+
+    def beat() -> None:
+        nonlocal handle
+        handle = loop.call_later(HEARTBEAT, beat)
+
+    beat()
+    gated = _needs_gate()
+    if gated:
+        _gate.enter()
+    try:
+        yield
+    finally:
+        handle.cancel()
+        if gated:
+            _gate.leave()
+
+
+def _needs_gate() -> bool:
+    """Only the main thread can have a handler, and Python's own already raises on the spot."""
+    if sys.platform == "emscripten" or threading.current_thread() is not threading.main_thread():
+        return False
+    return signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, signal.SIG_IGN, signal.SIG_DFL, None)

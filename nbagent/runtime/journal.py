@@ -1,0 +1,89 @@
+"""Journal: the ordered events of a run, and the reading of a recorded one while a run is driven over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from nbagent.errors import DriftError
+from nbagent.events import Event, RunFinished, ToolReturned, ToolStarted
+
+E = TypeVar("E", bound=Event)
+
+
+class Journal:
+    """The events of a run so far, in order. Only ever appended to."""
+
+    __slots__ = ("events",)
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def append(self, event: Event) -> None:
+        self.events.append(event)
+
+    def settle(self, start: int) -> None:
+        """Puts the tool events from `start` on, which ran side by side, into the order of their calls.
+
+        Which of them ended first depends on the world; what the run did does not. So equal runs have equal journals.
+        """
+        self.events[start:] = sorted(self.events[start:], key=_batch_order)
+
+
+def _batch_order(event: Event) -> tuple[bool, int]:
+    return (isinstance(event, ToolReturned), event.index if isinstance(event, ToolStarted | ToolReturned) else 0)
+
+
+class Ended(Exception):  # noqa: N818 - not an error: the recorded run stops here
+    """The recorded run ended here, so the driven one does too."""
+
+    def __init__(self, event: RunFinished) -> None:
+        super().__init__(event.status)
+        self.event = event
+
+
+class _Nothing(ToolStarted):
+    """No event is one of these."""
+
+
+class Recording:
+    """Recorded events, handed out one after another to the run that is driven over them."""
+
+    __slots__ = ("_events", "_next")
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._events = tuple(events)
+        self._next = 0
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self._events[self._next :])
+
+    def take(self, kind: type[E], where: str) -> E | None:
+        """The next recorded event, which has to be of this kind; None where the recording is used up.
+
+        Raises `Ended` where the recorded run stopped at this point, `DriftError` where it did something else.
+        """
+        if self._next == len(self._events):
+            return None
+        event = self._events[self._next]
+        if isinstance(event, kind):
+            self._next += 1
+            return event
+        if isinstance(event, RunFinished):
+            self._next += 1
+            raise Ended(event)
+        raise DriftError(f"{where}: the recorded run has {type(event).__name__} here, this one {kind.__name__}")
+
+    def take_calls(self, turn: int) -> tuple[ToolStarted | ToolReturned, ...]:
+        """The recorded tool events of a turn, in their order."""
+        taken: list[ToolStarted | ToolReturned] = []
+        for event in self:
+            if not isinstance(event, ToolStarted | ToolReturned) or event.turn != turn:
+                break
+            taken.append(event)
+        self._next += len(taken)
+        return tuple(taken)
+
+    def check_open(self, where: str) -> None:
+        """Raises as `take` does where anything is recorded here, whatever it is."""
+        self.take(_Nothing, where)

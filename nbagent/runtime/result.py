@@ -1,0 +1,185 @@
+"""Result: what a run has come to. A view of its journal; nothing is stored twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from nbagent.events import (
+    Event,
+    ModelReplied,
+    ModelRequested,
+    PromptAssembled,
+    RunFinished,
+    RunStarted,
+    Status,
+    ToolStarted,
+)
+from nbagent.messages import Message, Observation, Prompt, ToolCall, Usage
+from nbagent.views.bundle import bundle
+from nbagent.views.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class RunUsage:
+    """What a run used."""
+
+    llm_calls: int = 0
+    """Requests sent to a model."""
+    tool_calls: int = 0
+    """Tools that were started; calls that were refused do not count."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    estimated: bool = False
+    """True where tokens were estimated at four characters each, as for a script."""
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExchange:
+    """A tool call and what came back; `observation` is None where the run ended before it did."""
+
+    turn: int
+    call: ToolCall
+    observation: Observation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One model call and the tool calls of its reply."""
+
+    number: int
+    """From 1."""
+    content: str
+    """The reply's text."""
+    tool_calls: tuple[ToolExchange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAction:
+    """A tool call that waits for a decision."""
+
+    tool_name: str
+    arguments: str
+    """JSON text."""
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """What an interrupted run waits for."""
+
+    pendings: tuple[PendingAction, ...]
+    reason: str
+
+    @property
+    def pending(self) -> PendingAction:
+        """The first of them."""
+        return self.pendings[0]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run has come to. `str()` is its answer; as a cell's value it shows the whole run."""
+
+    events: tuple[Event, ...]
+
+    @cached_property
+    def _finished(self) -> RunFinished:
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, RunFinished) else RunFinished("cancelled", None, "the run has not ended")
+
+    @property
+    def run_id(self) -> str:
+        """`AGENT-n`, n counting the agent's runs."""
+        return next((e.run_id for e in self.events if isinstance(e, RunStarted)), "")
+
+    @property
+    def status(self) -> Status:
+        return self._finished.status
+
+    @property
+    def stop_reason(self) -> str:
+        """More about the status, in a few words."""
+        return self._finished.stop_reason
+
+    @property
+    def final_output(self) -> Any:
+        """The answer of a completed run, else None."""
+        return self._finished.final_output
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run waits for a decision."""
+        return self.status == "interrupted"
+
+    @property
+    def interrupt(self) -> Interrupt | None:
+        """What an interrupted run waits for, else None."""
+        if not self.interrupted:
+            return None
+        waiting = [exchange.call for exchange in self.tool_calls if exchange.observation is None]
+        pendings = tuple(PendingAction(call.name, call.arguments, call.id) for call in waiting)
+        return Interrupt(pendings, self.stop_reason)
+
+    @cached_property
+    def prompt(self) -> Prompt | None:
+        """The assembled prompt; None where the run ended before there was one."""
+        return next((e.prompt for e in self.events if isinstance(e, PromptAssembled)), None)
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The run's turns, in order."""
+        return tuple(
+            Turn(
+                turn.number,
+                turn.content,
+                tuple(ToolExchange(turn.number, call.call, call.observation) for call in turn.calls),
+            )
+            for turn in self._trace.turns
+        )
+
+    @property
+    def tool_calls(self) -> tuple[ToolExchange, ...]:
+        """All tool calls with their observations, in order."""
+        return tuple(exchange for turn in self.turns for exchange in turn.tool_calls)
+
+    @cached_property
+    def usage(self) -> RunUsage:
+        """What the run used."""
+        used = [e.reply.usage or Usage() for e in self.events if isinstance(e, ModelReplied)]
+        total = sum(used, Usage())
+        return RunUsage(
+            sum(isinstance(e, ModelRequested) for e in self.events),
+            sum(isinstance(e, ToolStarted) for e in self.events),
+            total.input_tokens,
+            total.output_tokens,
+            total.estimated,
+        )
+
+    @property
+    def new_messages(self) -> tuple[Message, ...]:
+        """What the run adds to the history: task and answer of a completed run, else nothing."""
+        if self.status != "completed" or self.prompt is None:
+            return ()
+        return (Message("user", self.prompt.user), Message("assistant", str(self.final_output)))
+
+    @cached_property
+    def _trace(self) -> Trace:
+        return Trace.of(self.events)
+
+    def __str__(self) -> str:
+        if self.status == "completed":
+            return str(self.final_output)
+        return f"({self.status}: {self.stop_reason})" if self.stop_reason else f"({self.status})"
+
+    def __repr__(self) -> str:
+        answer = "" if self.final_output is None else f", final_output={self.final_output!r}"
+        return f"RunResult({self.run_id!r}, status={self.status!r}{answer}, turns={len(self.turns)})"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
+        return bundle(self.events)

@@ -1,0 +1,159 @@
+"""Run: steers a loop. Answers each effect from the recording, or by steps that a driver takes; writes the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from nbagent.errors import DriftError, ModelError, NBAgentError
+from nbagent.events import (
+    Event,
+    ModelReplied,
+    ModelRequested,
+    PromptAssembled,
+    RunFinished,
+    RunStarted,
+    Status,
+)
+from nbagent.messages import ModelReply, ModelRequest, Observation, Prompt
+from nbagent.models.model import Model
+from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
+from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Outcome
+from nbagent.runtime.journal import Ended, Journal, Recording
+from nbagent.runtime.result import RunResult
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A step for a driver: send the request, and answer with the `ModelReply`."""
+
+    model: Model
+    request: ModelRequest
+    turn: int
+
+
+Step = Ask | Use
+Steps = Generator[Step, Any, None]
+
+
+class Run:
+    """One run of a loop, from its first event to its last.
+
+    `recorded`: the events of an earlier run (all, or the first so many). What they answer is not done again.
+    """
+
+    def __init__(
+        self, started: RunStarted, loop: Loop, recorded: Iterable[Event] = (), unknown: Unknown = "ask"
+    ) -> None:
+        self.journal = Journal()
+        self._started = started
+        self._loop = loop
+        self._recording = Recording(recorded)
+        self._unknown: Unknown = unknown
+
+    @property
+    def result(self) -> RunResult:
+        """What the run has come to, so far."""
+        return RunResult(tuple(self.journal.events))
+
+    def steps(self) -> Steps:
+        """The steps that a driver has to take. The run is over when there are no more; its errors are raised."""
+        try:
+            self._begin()
+            outcome = yield from self._steer()
+            self._end(outcome)
+        except Ended as ended:
+            self.journal.append(ended.event)
+        except Undecided as undecided:
+            self._finish("interrupted", str(undecided))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            self._finish("cancelled", "stopped by the user")
+            raise
+        except GeneratorExit:
+            self._finish("cancelled", "the stream was closed")
+            raise
+        except BaseException as error:
+            self._finish("failed", f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self._loop.close()
+
+    def _begin(self) -> None:
+        recorded = self._recording.take(RunStarted, "at the start")
+        self.journal.append(recorded or self._started)
+
+    def _end(self, outcome: Outcome) -> None:
+        finished = RunFinished(outcome.status, outcome.final_output, outcome.stop_reason)
+        recorded = self._recording.take(RunFinished, "at the end")
+        if recorded is not None and recorded != finished:
+            raise DriftError(f"the recorded run ended with {recorded}, this one with {finished}")
+        self.journal.append(finished)
+
+    def _finish(self, status: Status, reason: str) -> None:
+        self.journal.append(RunFinished(status, None, reason))
+
+    def _steer(self) -> Generator[Step, Any, Outcome]:
+        answer: Any = None
+        while True:
+            try:
+                effect = self._loop.send(answer)
+            except StopIteration as end:
+                return end.value
+            match effect:
+                case CallTools():
+                    answer = yield from self._call_tools(effect)
+                case CallModel():
+                    answer = yield from self._call_model(effect)
+                case Assemble():
+                    answer = self._assemble(effect)
+                case _:
+                    assert_never(effect)
+
+    def _assemble(self, effect: Assemble) -> Prompt:
+        event = self._recording.take(PromptAssembled, "when the prompt was assembled")
+        if event is None:
+            event = PromptAssembled(effect.observe())
+        elif event.prompt.tools != effect.tools:
+            raise DriftError(_tool_drift(event.prompt, effect))
+        self.journal.append(event)
+        return event.prompt
+
+    def _call_model(self, effect: CallModel) -> Generator[Ask, ModelReply, ModelReply]:
+        where = f"turn {effect.turn}"
+        requested = ModelRequested(effect.turn, effect.request.fingerprint())
+        recorded = self._recording.take(ModelRequested, where)
+        if recorded is not None and recorded != requested:
+            raise DriftError(f"{where}: the request differs from the recorded one")
+        self.journal.append(requested)
+        replied = self._recording.take(ModelReplied, where)
+        if replied is None:
+            replied = ModelReplied(effect.turn, (yield from _ask(effect)))
+        self.journal.append(replied)
+        return replied.reply
+
+    def _call_tools(self, effect: CallTools) -> Generator[Use, None, tuple[Observation, ...]]:
+        batch = Batch(effect, self.journal, self._unknown)
+        batch.replay(self._recording.take_calls(effect.turn))
+        if not batch.complete:
+            self._recording.check_open(f"turn {effect.turn}")
+        return (yield from batch.steps())
+
+
+def _ask(effect: CallModel) -> Generator[Ask, ModelReply, ModelReply]:
+    try:
+        return (yield Ask(effect.model, effect.request, effect.turn))
+    except NBAgentError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"model {effect.model.name!r} failed in turn {effect.turn}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _tool_drift(prompt: Prompt, effect: Assemble) -> str:
+    then, now = ({tool.name: tool for tool in tools} for tools in (prompt.tools, effect.tools))
+    changed = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    named = ", ".join(changed) or "their order"
+    return f"the tools are not those of the recorded run: {named} changed; run it anew, or restore them"

@@ -1,0 +1,77 @@
+"""Failure: a tool's exception in words, short for the model and whole for people."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from typing import TYPE_CHECKING, Any, cast
+
+from nbagent.tools.callables import innermost
+from nbagent.tools.text import cut, sound, without_addresses
+
+if TYPE_CHECKING:
+    from types import CodeType, TracebackType
+
+_MAX_MESSAGE = 4_000
+_MAX_LINE = 200
+_MAX_CAUSES = 3
+
+
+def describe_error(error: BaseException, function: Any) -> tuple[str, str]:
+    """What the model reads, and the whole traceback. Never raises.
+
+    The model gets the exception and the last line of the tool's own file that was running: no path, no address.
+    """
+    core = innermost(function)
+    where = "" if core is None else _where(error.__traceback__, core.__code__)
+    return sound(headline(error) + _causes(error) + where), _whole(error)
+
+
+def headline(error: BaseException) -> str:
+    """`ValueError: no such city`."""
+    name = type(error).__name__
+    try:
+        message = str(error)
+        notes = [str(note) for note in getattr(error, "__notes__", ())]
+    except Exception as failure:  # noqa: BLE001  an exception's text is the user's code
+        return f"{name} (its text cannot be shown: {type(failure).__name__})"
+    if isinstance(error, SystemExit):
+        message = _exit(error)
+    text = "\n".join([f"{name}: {message}" if message else name, *notes])
+    return cut(without_addresses(text), _MAX_MESSAGE)[0]
+
+
+def _exit(error: SystemExit) -> str:
+    if isinstance(error.code, str):
+        return error.code
+    code = "" if error.code is None else f" with code {error.code}"
+    return f"the tool tried to end Python{code}; Python goes on"
+
+
+def _causes(error: BaseException) -> str:
+    """The exceptions of a group, such as a TaskGroup raises: its own text only counts them."""
+    if not isinstance(error, BaseExceptionGroup):
+        return ""
+    causes = cast("BaseExceptionGroup[BaseException]", error).exceptions
+    more = f"\n- and {len(causes) - _MAX_CAUSES} more" if len(causes) > _MAX_CAUSES else ""
+    return "".join(f"\n- {headline(cause)}" for cause in causes[:_MAX_CAUSES]) + more
+
+
+def _where(trace: TracebackType | None, tool: CodeType) -> str:
+    own: TracebackType | None = None
+    while trace is not None:
+        own = trace if trace.tb_frame.f_code.co_filename == tool.co_filename else own
+        trace = trace.tb_next
+    if own is None:
+        return ""
+    frame, number = own.tb_frame, own.tb_lineno
+    # linecache also knows the cells of a notebook.
+    line = linecache.getline(tool.co_filename, number, frame.f_globals).strip()[:_MAX_LINE]
+    return f"\nin {frame.f_code.co_name}, line {number}" + (f": {line}" if line else "")
+
+
+def _whole(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:  # noqa: BLE001  an exception may lie about its cause, its notes, its text
+        return headline(error)

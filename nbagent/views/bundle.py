@@ -1,0 +1,37 @@
+"""Bundle: a run as the MIME bundle that a notebook saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbagent.views.card import Card, card_html, card_outline
+from nbagent.views.html import html
+from nbagent.views.markdown import blocks_markdown, markdown
+from nbagent.views.text import blocks_text, text
+from nbagent.views.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbagent.events import Event
+    from nbagent.messages import Image, ToolSchema
+
+
+def bundle(events: Iterable[Event]) -> dict[str, str]:
+    """The run in all three formats; any prefix of a journal will do."""
+    trace = Trace.of(events)
+    return {"text/html": html(trace), "text/markdown": markdown(trace), "text/plain": text(trace)}
+
+
+def figures(events: Iterable[Event]) -> tuple[Image, ...]:
+    """The images of all observations in order, as the trace numbers them; to be displayed after the bundle."""
+    return Trace.of(events).images
+
+
+def agent_bundle(  # noqa: PLR0917 - all six are what a card shows
+    name: str, model: str, mode: str, system: str, tools: tuple[ToolSchema, ...] = (), messages: int = 0
+) -> dict[str, str]:
+    """An agent that has not run, in the same formats. `messages` is how many its history holds."""
+    card = Card(name, model, mode, system, tools, messages)
+    blocks = tuple(card_outline(card))
+    return {"text/html": card_html(card), "text/markdown": blocks_markdown(blocks), "text/plain": blocks_text(blocks)}

@@ -1,0 +1,51 @@
+"""Card: an agent that is declared and has not run yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nbagent.views.html import header, root
+from nbagent.views.html_prompt import tool_html
+from nbagent.views.html_row import row
+from nbagent.views.outline import Block, names_title, tool_blocks
+from nbagent.views.safe import escape
+from nbagent.views.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbagent.messages import ToolSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is known of an agent without a run."""
+
+    name: str
+    model: str
+    mode: str
+    system: str
+    tools: tuple[ToolSchema, ...]
+    messages: int
+    """How many its history holds."""
+
+    @property
+    def numbers(self) -> str:
+        return f"{count(len(self.tools), 'tool')} · {count(self.messages, 'message')}"
+
+
+def card_outline(card: Card) -> Iterator[Block]:
+    yield Block(0, (*names_title(card.name, card.model, card.mode), f" · {card.numbers}"))
+    if card.system:
+        yield Block(1, ("system",), card.system)
+    for tool in card.tools:
+        yield from tool_blocks(tool)
+
+
+def card_html(card: Card) -> str:
+    head = header(card.name, card.model, card.mode, f'<span class="nbagent-numbers">{card.numbers}</span>')
+    system = row("system", f'<pre class="nbagent-say">{escape(card.system)}</pre>') if card.system else ""
+    rows = system + "".join(map(tool_html, card.tools))
+    body = f'<div class="nbagent-line nbagent-steps"><div>{rows}</div></div>' if rows else ""
+    return root(head + body)

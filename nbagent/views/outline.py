@@ -1,0 +1,192 @@
+"""Outline: a trace as a flat list of titled blocks. The plain transcript and the Markdown one are both written from it.
+
+Everything from outside is in a `Name` or in a body, so each format has only these two to make safe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nbagent.views import words
+from nbagent.views.arguments import laid_out
+from nbagent.views.parameters import described, schema_text, signature
+from nbagent.views.pieces import Part, Pieces, origin
+from nbagent.views.safe import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nbagent.messages import Message, Observation, Prompt, Segment, ToolCall, ToolSchema
+    from nbagent.views.trace import Trace, Turn
+
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_UNMARK = str.maketrans({"⟪": "⟦U+27EA⟧", "⟫": "⟦U+27EB⟧"})
+_ONE_LINE = 72
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Text from outside that belongs on one line."""
+
+    text: str
+
+
+Title = tuple[str | Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A title of our words and of names, and below it text from outside."""
+
+    level: int
+    """0 for a section, 1 for what is in it, 2 for what belongs to that."""
+    title: Title
+    body: str | None = None
+    language: str = ""
+
+
+def outline(trace: Trace) -> Iterator[Block]:
+    yield Block(0, _header(trace))
+    if trace.prompt is not None:
+        yield Block(0, (words.prompt_title(trace),))
+        yield from _prompt(trace.prompt)
+    for turn in trace.turns:
+        yield from _turn(turn, trace)
+    yield from _ending(trace)
+
+
+def _header(trace: Trace) -> Title:
+    reason = words.short_reason(trace)
+    said: Title = (": ", Name(reason)) if reason else ()
+    return (
+        *names_title(trace.agent, trace.model, trace.mode),
+        " · ",
+        words.status(trace),
+        *said,
+        f" · {words.numbers(trace)}",
+    )
+
+
+def names_title(agent: str, model: str, mode: str) -> Title:
+    names = dict.fromkeys((agent, model, mode))
+    return tuple(word for name in names for word in (" · ", Name(name)))[1:]
+
+
+def _ending(trace: Trace) -> Iterator[Block]:
+    if trace.answer is not None:
+        yield Block(0, ("answer",), words.answer_text(trace.answer))
+    if trace.answer is None or trace.status != "completed":
+        yield Block(0, (words.ending(trace),), trace.stop_reason or None)
+    elif trace.stop_reason:
+        yield Block(0, ("stop reason",), trace.stop_reason)
+
+
+# the prompt
+
+
+def _prompt(prompt: Prompt) -> Iterator[Block]:
+    pieces = Pieces.of(prompt.segments)
+    for part in pieces.before:
+        yield Block(1, (part.role, *_labels(part)), _marked(part))
+    yield from _history(prompt.history)
+    for part in pieces.after:
+        yield Block(1, (part.role, *_labels(part)), _marked(part))
+    if pieces.origins:
+        legend = (f"{_superscript(n)} {inline(text)}" for n, text in enumerate(pieces.origins, 1))
+        yield Block(1, ("sources",), "\n".join(legend))
+    for segment in pieces.dropped:
+        yield Block(1, _left_out(segment), segment.text)
+    for tool in prompt.tools:
+        yield from tool_blocks(tool)
+
+
+def _labels(part: Part) -> Title:
+    return tuple(word for label in part.labels for word in (" · ", Name(label)))
+
+
+def _marked(part: Part) -> str:
+    """The text of a part, with ⟪…⟫¹ around each piece that has an origin."""
+    texts = ((piece.number, piece.text.translate(_UNMARK)) for piece in part.pieces)
+    return "".join(f"⟪{text}⟫{_superscript(number)}" if number else text for number, text in texts)
+
+
+def _superscript(number: int) -> str:
+    return str(number).translate(_SUPERSCRIPT)
+
+
+def _left_out(segment: Segment) -> Title:
+    reason: Title = (": ", Name(segment.reason)) if segment.reason else ()
+    return ("left out: ", Name(origin(segment)), f" ({segment.role})", *reason)
+
+
+def _history(history: Sequence[Message]) -> Iterator[Block]:
+    if history:
+        yield Block(1, (f"history, {words.count(len(history), 'message')}",))
+    for message, answers in words.attributed(history):
+        named: Title = (" ", Name(answers)) if answers else ()
+        if message.content or not message.tool_calls:
+            yield Block(2, (message.role, *named), message.content)
+        for call in message.tool_calls:
+            yield _call(call, 2, "assistant call ")
+
+
+def tool_blocks(tool: ToolSchema) -> Iterator[Block]:
+    yield Block(1, ("tool ", Name(tool.name + signature(tool))), tool.description or None)
+    for name, text in described(tool):
+        yield Block(2, ("parameter ", Name(name)), text)
+    yield Block(2, ("schema ", Name(schema_text(tool))))
+
+
+# the turns
+
+
+def _turn(turn: Turn, trace: Trace) -> Iterator[Block]:
+    yield Block(0, (f"turn {turn.number}",))
+    yield from _reply(turn, trace)
+    for call in turn.calls:
+        yield _call(call.asked, 1)
+        if call.edited:
+            yield Block(1, ("ran instead ", Name(call.call.name)), laid_out(call.call.arguments), "json")
+        if call.observation is None:
+            yield Block(1, (words.no_result(call, trace),))
+        else:
+            yield from _observation(call.observation, call.figure)
+
+
+def _reply(turn: Turn, trace: Trace) -> Iterator[Block]:
+    if turn.reply is None:
+        yield Block(1, (words.no_reply(trace),))
+        return
+    if not turn.reply.complete:
+        yield Block(1, (words.BROKEN_OFF, Name(turn.reply.finish_reason)))
+    if words.is_answer(turn, trace):
+        yield Block(1, ("reply: the answer below",))
+    elif turn.reply.content:
+        yield Block(1, ("reply",), turn.reply.content)
+    elif not turn.calls:
+        yield Block(1, ("reply: empty",))
+
+
+def _call(call: ToolCall, level: int, verb: str = "call ") -> Block:
+    arguments = laid_out(call.arguments)
+    if not arguments:
+        return Block(level, (verb, Name(call.name), ", no arguments"))
+    if len(arguments) <= _ONE_LINE and "\n" not in arguments:
+        return Block(level, (verb, Name(call.name), " ", Name(arguments)))
+    return Block(level, (verb, Name(call.name)), arguments, "json")
+
+
+def _observation(observation: Observation, figure: int) -> Iterator[Block]:
+    outcome = words.outcome(observation)
+    text = observation.text
+    if not outcome and 0 < len(text) <= _ONE_LINE and "\n" not in text:
+        yield Block(1, ("observation: ", Name(text)))
+    else:
+        yield Block(1, (f"observation, {outcome}" if outcome else "observation",), text)
+    if extra := words.extra_error(observation):
+        yield Block(1, ("error message",), extra)
+    if observation.printed:
+        yield Block(1, ("printed",), observation.printed)
+    for number, image in enumerate(observation.images, figure):
+        yield Block(1, (f"figure {number}: ", Name(words.caption(image))))

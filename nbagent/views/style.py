@@ -1,0 +1,141 @@
+"""Style: the one style sheet of the static output. Every selector starts with a class of ours.
+
+Colours come from JupyterLab's variables, else from VS Code's, else from us, light or dark as the reader's system asks.
+JupyterLab's always win: its theme may be light on a dark system. The background is ours too, so that the output also
+reads on a white page of somebody on a dark system.
+"""
+
+from __future__ import annotations
+
+import re
+
+ROOT = "nbagent-run tex2jax_ignore mathjax_ignore"
+"""The classes of the root: ours, and those that keep MathJax 2 and 3 from typesetting `$5 and $6`."""
+
+_COLOURS = {
+    # name: JupyterLab, VS Code, light, dark
+    "bg": ("--jp-layout-color0", "--vscode-editor-background", "#fff", "#15181c"),
+    "ink": ("--jp-content-font-color1", "--vscode-editor-foreground", "#1f2328", "#e6e8eb"),
+    "soft": ("--jp-content-font-color2", "--vscode-descriptionForeground", "#636a73", "#9aa2ac"),
+    "line": ("--jp-border-color2", "--vscode-editorGroup-border", "#d9dde2", "#3a4047"),
+    "tint": ("--jp-cell-editor-background", "--vscode-textCodeBlock-background", "#f5f6f7", "#20242a"),
+    "blue": ("--jp-brand-color1", "--vscode-textLink-foreground", "#1769c2", "#58a6ff"),
+    "good": ("--jp-success-color1", "--vscode-testing-iconPassed", "#2e7d32", "#4caf50"),
+    "warn": ("--jp-warn-color1", "--vscode-editorWarning-foreground", "#c66900", "#f0a030"),
+    "bad": ("--jp-error-color1", "--vscode-errorForeground", "#c62828", "#ff6b64"),
+}
+
+# `!important` is where JupyterLab's own rules for the elements of an output are stronger than one class.
+_SHEET = """
+.nbagent-run {
+  background: var(--nbagent-bg); color: var(--nbagent-ink); max-width: 64em; padding: 2px 4px 6px;
+  font: 14px/20px var(--jp-content-font-family, var(--vscode-font-family, system-ui, sans-serif));
+}
+.nbagent-run pre, .nbagent-run code {
+  font: 12.5px/20px var(--jp-code-font-family, var(--vscode-editor-font-family, ui-monospace, monospace)) !important;
+  color: inherit !important; background: none !important; border: 0; margin: 0; padding: 0 !important;
+  white-space: pre-wrap; word-break: normal !important; overflow-wrap: anywhere;
+}
+.nbagent-run .nbagent-say { font: inherit !important }
+.nbagent-run p { margin: 0 }
+.nbagent-run small { font-size: 12px; font-weight: 400; color: var(--nbagent-soft) }
+.nbagent-run summary { cursor: pointer; list-style: none }
+.nbagent-run summary::-webkit-details-marker { display: none }
+.nbagent-run summary::after {
+  content: ""; display: inline-block; width: 5px; height: 5px; margin: 0 2px 2px 8px; transform: rotate(-45deg);
+  border: solid var(--nbagent-soft); border-width: 0 1px 1px 0;
+}
+.nbagent-run details[open] > summary::after { transform: rotate(45deg); margin-bottom: 3px }
+
+.nbagent-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 10px; padding-bottom: 8px }
+.nbagent-head > i { display: none }
+.nbagent-head > b { font-size: 16px; font-weight: 650 }
+.nbagent-head > span { font-size: 13px }
+.nbagent-run .nbagent-head > code, .nbagent-numbers { color: var(--nbagent-soft) !important }
+.nbagent-head > .nbagent-badge {
+  font-size: 10.5px; font-weight: 600; letter-spacing: .06em; line-height: 16px; text-transform: uppercase;
+  color: var(--nbagent-blue); border: 1px solid; border-radius: 9px; padding: 0 7px; align-self: center;
+}
+.nbagent-status::before {
+  content: ""; display: inline-block; width: 7px; height: 7px; margin: 0 6px 1px 0; border-radius: 50%;
+  background: var(--nbagent-tone, var(--nbagent-soft));
+}
+.nbagent-numbers { margin-left: auto; font-variant-numeric: tabular-nums }
+
+.nbagent-line { border-left: 1px solid var(--nbagent-line); margin-left: 4px }
+.nbagent-steps > * { position: relative; padding: 0 0 12px 18px }
+.nbagent-steps > details:not([open]) { padding-bottom: 6px }
+.nbagent-steps > ::before {
+  content: ""; position: absolute; left: -4px; top: 7px; width: 7px; height: 7px; box-sizing: border-box;
+  border: 1px solid var(--nbagent-tone, var(--nbagent-soft)); border-radius: 50%; background: var(--nbagent-bg);
+}
+.nbagent-steps > .nbagent-end { padding-bottom: 0 }
+.nbagent-steps > .nbagent-end::before { background: var(--nbagent-tone) }
+.nbagent-line > * > summary, .nbagent-end > b { display: block; font-size: 13px; font-weight: 600 }
+.nbagent-steps > * > div, .nbagent-steps > * > details { display: flow-root; margin-top: 4px }
+.nbagent-steps > * > .nbagent-steps { margin: 8px 0 -12px -18px; font-size: 13px }
+.nbagent-steps > * > div > i, .nbagent-steps > * > details > summary i {
+  display: inline-block; width: 88px; font-size: 12px; font-style: normal; color: var(--nbagent-soft);
+}
+.nbagent-steps > * > div > i, .nbagent-steps > * > .nbagent-plain[open] > summary { float: left; width: 92px }
+.nbagent-steps > * > .nbagent-plain[open] i { width: auto }
+.nbagent-steps > * > div > i > small { display: block }
+.nbagent-steps > * > div > i ~ *, .nbagent-steps > * > details > summary ~ * { margin-left: 92px !important }
+
+.nbagent-run .nbagent-out {
+  background: var(--nbagent-tint) !important; border-radius: 3px; padding: 2px 8px !important;
+}
+.nbagent-run .nbagent-out:is(.nbagent-bad, .nbagent-warn) { box-shadow: inset 2px 0 var(--nbagent-tone) }
+.nbagent-run .nbagent-toned, .nbagent-run .nbagent-toned small, .nbagent-run .nbagent-out.nbagent-bad {
+  color: color-mix(in srgb, var(--nbagent-tone) 80%, var(--nbagent-ink)) !important;
+}
+.nbagent-run mark {
+  color: inherit; background: color-mix(in srgb, var(--nbagent-blue) 15%, transparent);
+  border-radius: 2px; padding: 0 2px; -webkit-box-decoration-break: clone; box-decoration-break: clone;
+}
+.nbagent-run sup { font-size: 9.5px; line-height: 0; color: var(--nbagent-blue); padding: 0 2px }
+.nbagent-run .nbagent-inner { border-left: 1px solid var(--nbagent-line); padding-left: 10px }
+.nbagent-inner > i { display: block; font-size: 12px; font-style: normal; color: var(--nbagent-soft) }
+
+.nbagent-answer > * { margin: 0 0 8px !important }
+.nbagent-answer > :last-child { margin: 0 !important }
+.nbagent-run .nbagent-answer :is(h4, h5, h6) { font-size: 14px; line-height: 20px; font-weight: 650; color: inherit }
+.nbagent-run .nbagent-answer > pre {
+  background: var(--nbagent-tint) !important; border-radius: 3px; padding: 6px 10px !important;
+}
+.nbagent-run .nbagent-answer :not(pre) > code {
+  background: var(--nbagent-tint) !important; border-radius: 3px; padding: 1px 4px !important;
+}
+.nbagent-run .nbagent-answer a { color: var(--nbagent-blue) }
+.nbagent-run .nbagent-answer :is(ul, ol) { padding-left: 20px }
+.nbagent-run .nbagent-answer blockquote { border-left: 2px solid var(--nbagent-line); padding: 0 0 0 10px }
+.nbagent-run .nbagent-answer table { border-collapse: collapse; font-size: 13px; color: inherit }
+.nbagent-run .nbagent-answer :is(th, td) {
+  border-bottom: 1px solid var(--nbagent-line); padding: 3px 16px 3px 0; text-align: left;
+}
+@media (max-width: 520px) {
+  .nbagent-steps > * > div > i, .nbagent-steps > * > .nbagent-plain[open] > summary { float: none; display: block }
+  .nbagent-steps > * > div > i ~ *, .nbagent-steps > * > details > summary ~ * { margin-left: 0 !important }
+}
+"""
+
+
+def _declared(dark: bool) -> str:
+    return "".join(
+        f"--nbagent-{name}:var({jupyter},var({code},{black if dark else white}));"
+        for name, (jupyter, code, white, black) in _COLOURS.items()
+    )
+
+
+def _tones() -> str:
+    return "".join(f".nbagent-{tone}{{--nbagent-tone:var(--nbagent-{tone})}}" for tone in ("good", "warn", "bad"))
+
+
+STYLE = "".join(
+    (
+        f".nbagent-run{{{_declared(dark=False)}}}",
+        f"@media(prefers-color-scheme:dark){{.nbagent-run{{{_declared(dark=True)}}}}}",
+        _tones(),
+        re.sub(r" *([{};,>~]) *|(?<=:) (?=[^{}]*[;}])", r"\1", " ".join(_SHEET.split())),
+    )
+)

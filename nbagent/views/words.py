@@ -1,0 +1,161 @@
+"""Words: what every view says about a run, in the same words."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from nbagent.messages import Image, Message, Observation
+    from nbagent.views.trace import Call, Trace, Turn
+
+Tone = Literal["", "good", "warn", "bad"]
+
+_STATUS = {
+    None: "not finished",
+    "completed": "completed",
+    "interrupted": "waits for a decision",
+    "out_of_turns": "out of turns",
+    "limit_reached": "limit reached",
+    "cancelled": "cancelled",
+    "failed": "failed",
+}
+_ENDING = {
+    None: "The run has not finished.",
+    "completed": "The run completed without an answer.",
+    "interrupted": "The run is paused: it waits for a decision.",
+    "limit_reached": "The run reached a limit and stopped without an answer.",
+    "cancelled": "The run was cancelled.",
+    "failed": "The run failed.",
+}
+_BREAK = {
+    "interrupted": "the run was interrupted",
+    "out_of_turns": "the run ended",
+    "limit_reached": "the run reached a limit",
+    "cancelled": "the run was cancelled",
+    "failed": "the run failed",
+}
+BROKEN_OFF = "incomplete reply, none of its tool calls ran: "
+"""Said of a reply that is not whole; its reason comes from outside and follows."""
+
+_SHORT = 60
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def status(trace: Trace) -> str:
+    return _STATUS[trace.status]
+
+
+def tone(trace: Trace) -> Tone:
+    match trace.status:
+        case None:
+            return ""
+        case "completed":
+            return "good"
+        case "failed":
+            return "bad"
+        case _:
+            return "warn"
+
+
+def short_reason(trace: Trace) -> str:
+    """The stop reason where it fits beside the status; `ending` is always followed by the whole of it."""
+    reason = trace.stop_reason
+    return reason if len(reason) <= _SHORT and "\n" not in reason else ""
+
+
+def numbers(trace: Trace) -> str:
+    """How much the run took: `2 turns · 1 tool call · 68 tokens (estimated)`."""
+    refused = f" and {trace.refused:,} refused" if trace.refused else ""
+    return f"{count(len(trace.turns), 'turn')} · {count(trace.tool_calls, 'tool call')}{refused} · {_tokens(trace)}"
+
+
+def _tokens(trace: Trace) -> str:
+    usage = trace.usage
+    if usage is None:
+        return "0 tokens" if trace.usage_complete else "tokens unknown"
+    notes = [
+        note for note, said in (("estimated", usage.estimated), ("some unknown", not trace.usage_complete)) if said
+    ]
+    return count(usage.total_tokens, "token") + (f" ({', '.join(notes)})" if notes else "")
+
+
+def prompt_title(trace: Trace) -> str:
+    return "prompt" if trace.assembled else "prompt, not assembled yet"
+
+
+def ending(trace: Trace) -> str:
+    """Why there is no answer."""
+    if trace.status == "out_of_turns":
+        return f"The run used all of its {count(trace.max_turns, 'turn')} without an answer."
+    return _ENDING[trace.status]
+
+
+def no_reply(trace: Trace) -> str:
+    return f"no reply: {_BREAK[trace.status]} while the model replied" if trace.status in _BREAK else "no reply yet"
+
+
+def no_result(call: Call, trace: Trace) -> str:
+    """Why a call has no observation."""
+    if call.started is None:
+        return "not started"
+    return f"no result: {_BREAK[trace.status]} while it ran" if trace.status in _BREAK else "no result yet"
+
+
+def is_answer(turn: Turn, trace: Trace) -> bool:
+    """Whether this turn's text is what is shown as the answer anyway."""
+    return bool(turn.content) and turn is trace.turns[-1] and turn.content == trace.answer
+
+
+def outcome(observation: Observation) -> str:
+    """Empty for a plain success; else `partial`, `error`, `error: unknown tool`."""
+    if observation.error is not None:
+        return f"error: {observation.error.kind.replace('_', ' ')}"
+    return "" if observation.status == "success" else observation.status
+
+
+def outcome_of(call: Call) -> str:
+    return outcome(call.observation) if call.observation else ""
+
+
+def extra_error(observation: Observation) -> str:
+    """The error's message where the observation's text does not hold it already."""
+    error = observation.error
+    return error.message if error and error.message not in observation.text else ""
+
+
+def worst(outcomes: Iterable[str]) -> Tone:
+    found = set(outcomes)
+    if any(word.startswith("error") for word in found):
+        return "bad"
+    return "warn" if "partial" in found else ""
+
+
+def answer_text(value: Any) -> str:
+    """An answer that is not text, as JSON; what JSON does not know, as its repr without an address."""
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=_repr)
+
+
+def _repr(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def caption(image: Image) -> str:
+    kind = "" if image.media_type == "image/png" else f" ({image.media_type})"
+    return (image.caption or "without a caption") + kind
+
+
+def attributed(history: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+    """Each message, and for that of a tool the tool's name, since ids are not shown."""
+    names: dict[str, str] = {}
+    for message in history:
+        names |= {call.id: call.name for call in message.tool_calls}
+        yield message, names.get(message.tool_call_id or "", "") if message.role == "tool" else ""

@@ -1,0 +1,106 @@
+"""Conversation: an exchange with a key can be made again, in its own place."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbagent import Agent, ScriptedLLM, tool
+from nbagent.errors import ScriptExhausted
+
+
+def said(agent):
+    return [message.content for message in agent.history]
+
+
+def agent_of(*replies):
+    return Agent("a", ScriptedLLM(replies))
+
+
+def test_running_a_key_again_replaces_its_exchange_and_rewinds_the_script():
+    agent = agent_of("A", "B", "C")
+    agent.run("a", key=1)
+    agent.run("b", key=2)
+    agent.run("b2", key=2)
+    assert said(agent) == ["a", "A", "b2", "B"]
+    assert [m.content for m in agent.model.requests[-1].messages] == ["a", "A", "b2"]
+    assert agent.run("c", key=3).final_output == "C"
+
+
+def test_an_exchange_in_the_middle_sees_only_what_stood_before_it_and_later_ones_stay():
+    agent = agent_of("A", "B", "C", "D")
+    for key in ("a", "b", "c"):
+        agent.run(key, key=key)
+    assert agent.run("b2", key="b").final_output == "B"
+    assert [m.content for m in agent.model.requests[-1].messages] == ["a", "A", "b2"]
+    assert said(agent) == ["a", "A", "b2", "B", "c", "C"]
+    assert agent.run("d", key="d").final_output == "D"
+
+
+def test_later_exchanges_move_with_the_script():
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    # The first key asks for a tool when its task says so: it then uses two replies in place of one.
+    def first(request):
+        return ScriptedLLM.tool_call("look") if "look" in request.messages[-1].content else "A"
+
+    agent = Agent("a", ScriptedLLM([first, "B", "C", "D"]), tools=[look])
+    agent.run("a", key=1)
+    agent.run("b", key=2)
+    agent.run("look", key=1)
+    assert said(agent) == ["look", "B", "b", "B"]
+    assert agent.model.position == 3
+    assert agent.run("b", key=2).final_output == "C"
+    assert agent.run("d", key=3).final_output == "D"
+
+
+def test_without_a_key_every_run_is_new():
+    agent = agent_of("A", "B")
+    agent.run("a")
+    agent.run("a")
+    assert said(agent) == ["a", "A", "a", "B"]
+
+
+def test_a_failed_run_adds_nothing_and_its_key_starts_where_it_did():
+    agent = agent_of("A", RuntimeError("no"), "C")
+    agent.run("a", key=1)
+    with pytest.raises(Exception, match="no"):
+        agent.run("b", key=2)
+    assert said(agent) == ["a", "A"]
+    with pytest.raises(Exception, match="no"):
+        agent.run("b", key=2)
+    assert agent.run("c", key=3).final_output == "C"
+
+
+def test_a_cancelled_run_puts_the_script_back():
+    @tool
+    def stop() -> None:
+        """Stop."""
+        raise KeyboardInterrupt
+
+    agent = Agent("a", ScriptedLLM(["A", ScriptedLLM.tool_call("stop"), "B"]), tools=[stop])
+    agent.run("a")
+    with pytest.raises(KeyboardInterrupt):
+        agent.run("b")
+    assert (agent.last.status, agent.model.position, said(agent)) == ("cancelled", 1, ["a", "A"])
+
+
+def test_reset_starts_over():
+    agent = agent_of("A", "B")
+    agent.run("a", key=1)
+    agent.reset()
+    assert (agent.history, agent.run("x").final_output) == ((), "A")
+
+
+def test_a_new_model_does_not_inherit_places_in_the_old_script():
+    agent = agent_of("A", "B")
+    agent.run("a", key=1)
+    agent.run("b", key=2)
+    agent.configure(model=ScriptedLLM(["X", "Y"]), system_prompt=None, tools=None, max_turns=10)
+    assert agent.run("b", key=2).final_output == "X"
+    assert agent.run("b", key=2).final_output == "X"
+    assert agent.run("c", key=3).final_output == "Y"
+    with pytest.raises(ScriptExhausted):
+        agent.run("d", key=4)

@@ -1,0 +1,166 @@
+"""A real JupyterLab in a real Chromium, for tests marked `browser`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+TOKEN = "test"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"]  # fmt: skip
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """The folder that the server serves: a copy of the repository's notebooks."""
+    folder = tmp_path_factory.mktemp("lab") / "work"
+    shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(folder):
+    """The address of a JupyterLab on this machine's loopback."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home = folder.parent
+    environment = {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(home / "ipython")}
+    for name in ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR"):
+        environment[f"JUPYTER_{name}"] = str(home / name)
+    environment["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
+    environment["JUPYTERLAB_WORKSPACES_DIR"] = str(home / "workspaces")
+    arguments = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}",
+        f"--IdentityProvider.token={TOKEN}", "--allow-root", "--LabApp.expose_app_in_browser=True",
+        "--LabApp.extension_manager=readonly"]  # fmt: skip
+    with (home / "server.log").open("w") as log:
+        process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *arguments], env=environment, stdout=log, stderr=log)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api?token={TOKEN}", process, home / "server.log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _wait_for(address, process, log):
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(address, timeout=5).read()
+        except (urllib.error.URLError, OSError):
+            assert process.poll() is None, log.read_text()[-3000:]
+            time.sleep(0.2)
+        else:
+            return
+    raise AssertionError(f"the server does not answer: {log.read_text()[-3000:]}")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    assert path, "the browser tests need Debian's chromium (apt install chromium), or CHROMIUM set to a browser"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Lab:
+    """A notebook that is open in JupyterLab."""
+
+    def __init__(self, page, folder, name):
+        self.page = page
+        self.file = folder / name
+
+    def js(self, code, argument=None):
+        return self.page.evaluate(code, argument)
+
+    def command(self, name):
+        # The command's promise ends with the run; it is not waited for here.
+        self.js("(name) => { jupyterapp.commands.execute(name); return true }", name)
+
+    def run_all(self):
+        self.command("notebook:run-all-cells")
+        self.wait()
+
+    def select(self, index):
+        self.js("(i) => { jupyterapp.shell.currentWidget.content.activeCellIndex = i }", index)
+
+    def start(self, index):
+        """Runs one cell, and does not wait for it."""
+        self.select(index)
+        self.command("notebook:run-cell")
+
+    def run(self, index):
+        self.start(index)
+        self.wait()
+
+    def interrupt(self):
+        self.js("() => { jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt(); return true }")
+
+    def wait(self, seconds=60):
+        """Until no cell runs."""
+        time.sleep(0.3)
+        self.page.wait_for_function(
+            """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'
+                && ![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText.includes('*'))""",
+            timeout=seconds * 1000,
+        )
+
+    def outputs(self, index):
+        return self.js("(i) => jupyterapp.shell.currentWidget.content.model.toJSON().cells[i].outputs", index)
+
+    def text(self, index):
+        """What a reader sees below a cell."""
+        return self.js(
+            "(i) => document.querySelectorAll('.jp-Notebook .jp-Cell')[i].querySelector('.jp-OutputArea').innerText", index
+        )
+
+    def save(self):
+        self.js("() => jupyterapp.shell.currentWidget.context.save()")
+
+
+@pytest.fixture
+def open_lab(server, chromium, folder):
+    """Opens a notebook: `open_lab(name)`, or `open_lab(name, cells=[…])` to write it first."""
+    contexts = []
+
+    def open_notebook(name, cells=None):
+        if cells is not None:
+            _write(folder / name, cells)
+        context = chromium.new_context(viewport={"width": 1200, "height": 1000})
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(f"{server}/lab/tree/{name}?reset&token={TOKEN}")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        page.wait_for_function(
+            """() => { const w = window.jupyterapp?.shell.currentWidget; const k = w?.sessionContext?.session?.kernel;
+                return w?.context?.isReady && k?.status === 'idle' }""",
+            timeout=90_000,
+        )
+        return Lab(page, folder, name)
+
+    yield open_notebook
+    for context in contexts:
+        context.close()
+
+
+def _write(path, cells):
+    import nbformat
+
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    for index, source in enumerate(cells):
+        notebook.cells.append(nbformat.v4.new_code_cell(source, id=f"c{index}"))
+    nbformat.write(notebook, path)

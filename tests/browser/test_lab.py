@@ -1,0 +1,115 @@
+"""JupyterLab: what a person at the screen sees, does and saves."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from .conftest import NOTEBOOKS
+
+pytestmark = pytest.mark.browser
+
+SETUP = """%load_ext nbagent
+import asyncio, time
+
+def slow() -> str:
+    "Wait."
+    time.sleep(60)
+
+async def aslow() -> str:
+    "Wait."
+    await asyncio.sleep(60)
+"""
+
+
+def agent_cell(tool):
+    return f"%%agent bot\ntools: [{tool}]\nscript:\n  - call: {tool}\n  - done\n---\ngo"
+
+
+@pytest.mark.parametrize("name", ["01_first_agent.ipynb", "02_tools.ipynb"])
+def test_a_notebook_run_by_hand_saves_what_the_repository_holds(open_lab, name):
+    lab = open_lab(name)
+    lab.run_all()
+    lab.save()
+    saved = json.loads(lab.file.read_text())
+    kept = json.loads((NOTEBOOKS / name).read_text())
+    assert [_outputs(cell) for cell in saved["cells"]] == [_outputs(cell) for cell in kept["cells"]]
+    assert "widgets" not in saved["metadata"]
+    runs = [cell for cell in saved["cells"] if "".join(cell["source"]).startswith("%%agent")]
+    assert len(runs) >= 3
+    for cell in runs:
+        trace, *images = cell["outputs"]
+        assert set(trace["data"]) == {"text/plain", "text/markdown", "text/html"}
+        assert all("image/png" in image["data"] for image in images)
+
+
+def _outputs(cell):
+    """A cell's outputs without what no test compares: counters, and the bytes of pictures."""
+    outputs = []
+    for output in cell.get("outputs", []):
+        data = {kind: value for kind, value in output.get("data", {}).items() if kind != "image/png"}
+        outputs.append({**output, "data": data, "execution_count": None, "metadata": {}})
+    return outputs
+
+
+@pytest.mark.parametrize("tool", ["slow", "aslow"])
+def test_the_kernels_interrupt_ends_a_run_and_the_next_cell_works(open_lab, tool):
+    lab = open_lab(f"interrupt_{tool}.ipynb", [SETUP, agent_cell(tool), "print('alive', bot.last.status, bot.model.position)"])
+    lab.run(0)
+    lab.start(1)
+    lab.page.wait_for_function("() => [...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText.includes('*'))")
+    time.sleep(1.5)
+    lab.interrupt()
+    lab.wait(20)
+    trace, error = lab.outputs(1)
+    assert "cancelled" in "".join(trace["data"]["text/plain"])
+    assert error["ename"] == "KeyboardInterrupt"
+    lab.run(2)
+    assert lab.text(2).strip() == "alive cancelled 0"
+
+
+def test_a_cell_that_runs_again_replaces_its_own_turn(open_lab):
+    lab = open_lab(
+        "again.ipynb",
+        [
+            "%load_ext nbagent",
+            "%%agent bot\nscript: [one, two, three]\n---\nfirst",
+            "%%agent bot\nsecond",
+            "print([m.content for m in bot.history])",
+            "%%agent bot\nthird",
+        ],
+    )
+    lab.run_all()
+    assert lab.text(3).strip() == "['first', 'one', 'second', 'two']"
+    for _ in range(2):
+        lab.run(2)
+    lab.run(3)
+    assert lab.text(3).strip() == "['first', 'one', 'second', 'two', 'third', 'three']"
+
+
+def test_text_of_a_model_stays_text(open_lab):
+    hostile = "<img src=x onerror=\"document.title='pwned'\"> </details></div> costs $5 and $6, \\u202Eabc"
+    lab = open_lab("hostile.ipynb", ["%load_ext nbagent", f"%%agent bot\nscript:\n  - {json.dumps(hostile)}\n---\n{hostile}"])
+    requests = []
+    lab.page.on("request", lambda request: requests.append(request.url))
+    lab.run_all()
+    time.sleep(1)
+    area = lab.page.locator(".jp-Notebook .jp-Cell").nth(1).locator(".jp-OutputArea")
+    assert area.locator("img, script, mjx-container, .MathJax").count() == 0
+    text = lab.text(1)
+    assert "onerror=" in text
+    assert "costs $5 and $6" in text
+    assert "U+202E" in text
+    assert lab.page.title() != "pwned"
+    assert not any(url.endswith("/x") for url in requests)
+
+
+def test_an_error_is_one_line(open_lab):
+    lab = open_lab("error.ipynb", ["%load_ext nbagent", "%%agent bot\nmodle: x\n---\nhello"])
+    lab.run_all()
+    [error] = lab.outputs(1)
+    assert error["output_type"] == "error"
+    assert len(lab.text(1).strip().splitlines()) == 1
+    assert "model" in lab.text(1)

@@ -1,0 +1,199 @@
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from hostile import TEXTS
+from hypothesis import given
+from hypothesis import strategies as st
+from views_samples import PLACES, full_run, long_run, weather_run
+
+from nbagent.events import PromptAssembled, RunFinished
+from nbagent.messages import Prompt, Segment, Source
+from nbagent.views.bundle import agent_bundle, bundle
+from nbagent.views.html import html
+from nbagent.views.safe import visible
+from nbagent.views.style import ROOT, STYLE
+from nbagent.views.trace import Trace
+
+CHROME = {"div", "style", "b", "i", "code", "span", "details", "summary", "small", "pre", "mark", "sup", "p"}
+ANSWER = {"p", "br", "h4", "h5", "h6", "strong", "em", "s", "small", "code", "pre", "ul", "ol", "li", "blockquote"}
+ANSWER |= {"hr", "table", "thead", "tbody", "tr", "th", "td", "a"}
+CLASSES = {*ROOT.split(), *re.findall(r"\.(nbagent-[a-z]+)", STYLE)}
+
+
+class Page(HTMLParser):
+    """Checks that each element is one of ours, and keeps the text."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.said, self.answer_at = [], [], None
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    @property
+    def text(self):
+        return "".join(self.said)
+
+    def handle_starttag(self, tag, attrs):
+        in_answer = self.answer_at is not None
+        assert tag in (ANSWER if in_answer else CHROME), tag
+        for name, value in attrs:
+            self.check(tag, name, value, in_answer)
+        if tag not in {"br", "hr"}:
+            self.open.append(tag)
+        if ("class", "nbagent-answer") in attrs:
+            self.answer_at = len(self.open)
+
+    def check(self, tag, name, value, in_answer):
+        if in_answer:
+            assert (tag, name) in {("a", "href"), ("a", "rel"), ("ol", "start")}, (tag, name)
+            if name == "href":
+                assert re.match(r"https://[^@/]+(/|$|[?#])", value), value
+        elif name == "open":
+            assert (tag, value) == ("details", None)
+        else:
+            assert name == "class", (tag, name)
+            assert set(value.split()) <= CLASSES, value
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if self.answer_at is not None and len(self.open) < self.answer_at:
+            self.answer_at = None
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.said.append(data)
+
+    def refuse(self, data):
+        raise AssertionError(data)
+
+    handle_comment = handle_decl = handle_pi = unknown_decl = refuse
+
+
+STRUCTURE = re.findall(r"<(\w+)", html(Trace.of(full_run())))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_hostile_text_stays_text(place):
+    for text in TEXTS:
+        check_text(place, text)
+
+
+def check_text(place, text):
+    shown = bundle(full_run(**{place: text}))
+    page = Page(shown["text/html"])
+    if place != "answer":
+        assert all(line in page.text for line in visible(text).split("\n"))
+    for each in shown.values():
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\ufeff\ud800-\udfff]", each)
+        each.encode()
+
+
+@pytest.mark.parametrize("place", sorted(PLACES.keys() - {"answer"}))
+def test_hostile_text_adds_no_element(place):
+    for text in TEXTS:
+        tags = re.findall(r"<(\w+)", html(Trace.of(full_run(**{place: text}))))
+        assert sorted(set(tags)) == sorted(set(STRUCTURE))
+        assert len(tags) <= len(STRUCTURE) + 3  # a label, a fold more or less, never what the text says
+
+
+@given(st.sampled_from(sorted(PLACES)), st.text())
+def test_any_text_stays_text(place, text):
+    Page(bundle(full_run(**{place: text}))["text/html"])
+
+
+def test_all_of_a_run_is_in_the_html():
+    text = Page(bundle(full_run())["text/html"]).text
+    hidden = {"answer", "arguments"}
+    assert [place for place, said in PLACES.items() if place not in hidden and said not in text] == []
+    assert '{"country": "Denmark"}' in text
+    assert "You should go north." in text
+
+
+def test_each_rule_of_the_style_is_about_us():
+    rules = re.sub(r"@media\([^)]*\)\{((?:[^{}]*\{[^}]*\})*)\}", r"\1", STYLE.replace("@media (", "@media("))
+    selectors = re.findall(r"([^{}]+)\{[^{}]*\}", rules)
+    assert len(selectors) > 30
+    for selector in selectors:
+        assert all(each.strip().startswith(".nbagent-") for each in re.split(r",(?![^(]*\))", selector)), selector
+    assert "url(" not in STYLE
+    assert "@import" not in STYLE
+    assert "<" not in STYLE
+
+
+def test_jupyterlabs_colours_win():
+    assert STYLE.count("--nbagent-bg:var(--jp-layout-color0,var(--vscode-editor-background,#") == 2
+
+
+def test_mathjax_keeps_out():
+    assert ROOT.split()[1:] == ["tex2jax_ignore", "mathjax_ignore"]
+    assert bundle(weather_run())["text/html"].startswith(f'<div class="{ROOT}">')
+
+
+def opened(events):
+    """The titles of the open folds."""
+    found = re.findall(r"<details[^>]* open><summary>(.*?)</summary>", html(Trace.of(events)))
+    return [re.sub("<.*?>", "", title) for title in found]
+
+
+def test_what_is_open():
+    assert opened(weather_run()) == ["Prompt 1 tool", "Turn 1 get_weather", "Turn 2"]
+    assert opened(long_run(8))[1:] == [f"Turn {n} get_weather" for n in range(1, 9)]
+    assert opened(long_run(9)) == ["Prompt 1 tool"]
+    assert "observation partial" in opened(full_run(observation="x" * 1_999))
+    long = full_run(observation="x" * 2_000)
+    assert not any(title.startswith("observation partial") for title in opened(long))
+    assert "observation</i> <small>" in html(Trace.of(long))
+    assert "2,000 characters" in html(Trace.of(long))
+
+
+def test_a_long_prompt_is_closed():
+    prompt = Prompt((Segment("system", "", "x" * 1_500, Source("template")),))
+    assert opened([PromptAssembled(prompt)]) == []
+
+
+def test_a_thousand_turns_stay_small():
+    shown = bundle(long_run(1_000))
+    assert sum(len(each.encode()) for each in shown.values()) < 400_000
+    assert "Turns 4 to 996" in shown["text/html"]
+    before, _, folded = shown["text/html"].partition("Turns 4 to 996")
+    assert [n for n in range(1, 1_001) if f"<b>Turn {n}</b>" in before] == [1, 2, 3]
+    assert re.findall(r"<b>Turn (\d+)</b>", folded) == ["997", "998", "999", "1000"]
+    assert len(re.findall(r"<summary>\d+ · get_weather</summary>", folded)) == 993
+    Page(shown["text/html"])
+
+
+def test_error_and_partial_are_marked_in_words_and_in_colour():
+    shown = bundle(full_run("failed"))["text/html"]
+    assert '<span class="nbagent-toned nbagent-bad">error: exception</span>' in shown
+    assert '<span class="nbagent-toned nbagent-warn">partial</span>' in shown
+    assert '<pre class="nbagent-say nbagent-toned">because it had to</pre>' in shown
+    assert '<div class="nbagent-end nbagent-bad"><b>The run failed.</b>' in shown
+
+
+def test_a_declared_agent_is_safe():
+    for text in TEXTS:
+        Page(agent_bundle(text, text, text, text, (), 1)["text/html"])
+
+
+def test_a_run_without_an_answer_loads_no_markdown():
+    code = """
+import sys
+from nbagent.views.bundle import bundle
+from nbagent.events import RunFinished, RunStarted
+heavy = lambda: sorted({"markdown_it", "nh3", "markupsafe", "IPython"} & set(sys.modules))
+assert not heavy(), heavy()
+bundle([RunStarted("a-1", "a", "m", "live", 1), RunFinished("failed", None, "x")])
+assert heavy() == ["markupsafe"], heavy()
+bundle([RunFinished("completed", "x")])
+assert heavy() == ["markdown_it", "markupsafe", "nh3"], heavy()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_answer_is_markdown():
+    shown = html(Trace.of([RunFinished("completed", "go **north**")]))
+    assert '<div class="nbagent-answer"><p>go <strong>north</strong></p></div>' in shown

@@ -1,0 +1,140 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from views_samples import PLACES, full_run, weather_run
+
+from nbagent.views.bundle import agent_bundle, bundle
+from nbagent.views.safe import visible
+
+WEATHER = """\
+weather · scripted · completed · 2 turns · 1 tool call · 68 tokens (estimated)
+
+prompt
+  system
+    You are a careful ⟪meteorologist⟫¹.
+  user
+    What's the weather in ⟪Copenhagen⟫²?
+  sources
+    ¹ variable role: str
+    ² variable city: str
+  tool get_weather(city: string)
+    Look up the weather.
+    schema {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+turn 1
+  call get_weather {"city": "Copenhagen"}
+  observation: sunny, 24C
+
+turn 2
+  reply: the answer below
+
+answer
+  It's sunny and 24C in Copenhagen today."""
+
+FULL = """\
+traveller · maker:thinker · live · completed: because it had to · 2 turns · 2 tool calls · 40 tokens (some unknown)
+
+prompt
+  system · notes
+    You are a helper.⟪value of a variable⟫¹
+  history, 3 messages
+    user
+      said before
+    assistant call earlier_tool {"earlier": 1}
+    tool earlier_tool
+      seen before
+  user
+    Where to go?
+  sources
+    ¹ variable city: str
+  left out: framework web page (system): over the budget
+    text that was left out
+  tool find_place(country: any = …)
+    Finds a place.
+    parameter country
+      Where to look.
+    schema {"type": "object", "properties": {"country": {"description": "Where to look."}}}
+
+turn 1
+  reply
+    Let me look.
+  call find_place_now {"country": "Denmark"}
+  ran instead find_place_now
+    {"country": "Norway"}
+  observation, partial
+    a long
+    observation
+  printed
+    looking around
+  figure 1: a map of the place (image/x-map)
+  call find_place_now {}
+  observation, error: exception
+    ValueError
+  error message
+    what went wrong
+
+turn 2
+  incomplete reply, none of its tool calls ran: length
+  reply
+    cut short
+
+answer
+  You should go **north**.
+
+stop reason
+  because it had to"""
+
+
+def test_the_transcript_of_a_short_run():
+    assert bundle(weather_run())["text/plain"] == WEATHER
+
+
+def test_the_transcript_of_everything():
+    assert bundle(full_run())["text/plain"] == FULL
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_any_text_that_changes_changes_the_transcript(place):
+    changed = full_run(**{place: "quite another text"})
+    assert bundle(changed)["text/plain"] != FULL
+    assert "quite another text" in bundle(changed)["text/plain"]
+    assert "quite another text" in bundle(changed)["text/markdown"]
+
+
+@given(st.sampled_from(sorted(PLACES)), st.text(min_size=1))
+def test_every_piece_is_carried(place, text):
+    plain = _spelled(bundle(full_run(**{place: text}))["text/plain"])
+    assert all(line in plain for line in _spelled(visible(text)).split("\n"))
+
+
+def _spelled(text):
+    return text.replace("\t", "⟦U+0009⟧").replace("⟪", "⟦U+27EA⟧").replace("⟫", "⟦U+27EB⟧")
+
+
+@given(st.text())
+def test_text_from_outside_never_begins_a_line(text):
+    """So nothing that a model or a tool says looks like a title of ours."""
+    heads = [line for line in bundle(full_run(reply=text))["text/plain"].split("\n") if line[:1].strip()]
+    assert heads == [line for line in FULL.split("\n") if line[:1].strip()]
+
+
+def test_it_is_the_same_each_time():
+    assert bundle(full_run()) == bundle(full_run())
+
+
+def test_a_piece_cannot_end_its_own_mark():
+    shown = bundle(full_run(variable="x⟫¹ no mark ⟪y"))["text/plain"]
+    assert "⟪x⟦U+27EB⟧¹ no mark ⟦U+27EA⟧y⟫¹" in shown
+
+
+def test_a_declared_agent():
+    from views_samples import WEATHER as TOOL
+
+    card = agent_bundle("weather", "scripted", "scripted", "You are <b>careful</b>.", (TOOL,), 2)
+    assert card["text/plain"].split("\n")[:3] == [
+        "weather · scripted · 1 tool · 2 messages",
+        "  system",
+        "    You are <b>careful</b>.",
+    ]
+    assert "You are &lt;b&gt;careful&lt;/b&gt;." in card["text/html"]
+    assert set(card) == {"text/html", "text/markdown", "text/plain"}
