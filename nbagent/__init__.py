@@ -24,7 +24,7 @@ _HOME = {
 }
 """Where each public name lives. `tests/test_public_names.py` pins them."""
 
-__all__ = ["Agent", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry", "ToolResponse", "tool"]  # noqa: RUF022
+__all__ = ["Agent", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry", "ToolResponse", "tool"]
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -1,15 +1,15 @@
 """Errors: everything nbagent raises on purpose.
 
-    NBAgentError
-    ├── ConfigError          an agent, a tool or a cell is described wrongly   (also a ValueError)
-    │   ├── CellError        a cell's header, options or references
-    │   └── ToolDefinitionError   a function cannot become a tool
-    ├── ModelError           a model gave no usable reply; `kind` says in which way
-    ├── RunInterrupted       a run waits for a decision that nobody here can give
-    └── HarnessError         the test set-up is wrong, not the agent; no tool call ever swallows it
-        ├── ScriptExhausted  a script has fewer replies than the agent asks for   (also an AssertionError)
-        ├── ScriptLeftOver   a script has more replies than were asked for        (also an AssertionError)
-        └── DriftError       a replayed run asks for something else than was recorded
+NBAgentError
+├── ConfigError          an agent, a tool or a cell is described wrongly   (also a ValueError)
+│   ├── CellError        a cell's header, options or references
+│   └── ToolDefinitionError   a function cannot become a tool
+├── ModelError           a model gave no usable reply; `kind` says in which way
+├── RunInterrupted       a run waits for a decision that nobody here can give
+└── HarnessError         the test set-up is wrong, not the agent; no tool call ever swallows it
+    ├── ScriptExhausted  a script has fewer replies than the agent asks for   (also an AssertionError)
+    ├── ScriptLeftOver   a script has more replies than were asked for        (also an AssertionError)
+    └── DriftError       a replayed run asks for something else than was recorded
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from nbagent.notebook.transform import lift, make_awaiter
+from nbagent.notebook.transform import QuestionLine, lift, make_awaiter
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -85,12 +85,14 @@ class AgentMagics:
         manager.register_function(self.cell, "cell", "agent")
         # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
         self._shell.input_transformers_cleanup.insert(0, lift)
+        self._shell.input_transformer_manager.token_transformers.append(QuestionLine)
         self._shell.input_transformers_post.append(self._awaiter)
 
     def unregister(self) -> None:
         for kind in ("line", "cell"):
             self._shell.magics_manager.magics[kind].pop("agent", None)
         _remove(self._shell.input_transformers_cleanup, lift)
+        _remove(self._shell.input_transformer_manager.token_transformers, QuestionLine)
         _remove(self._shell.input_transformers_post, self._awaiter)
 
 

@@ -6,7 +6,18 @@ import json
 import subprocess
 import sys
 
-HEAVY = {"openai", "anthropic", "ipywidgets", "matplotlib", "pandas", "pydantic", "yaml", "markdown_it", "nh3", "docstring_parser"}
+HEAVY = {
+    "openai",
+    "anthropic",
+    "ipywidgets",
+    "matplotlib",
+    "pandas",
+    "pydantic",
+    "yaml",
+    "markdown_it",
+    "nh3",
+    "docstring_parser",
+}
 
 
 def modules_after(code, before="pass"):
@@ -19,7 +30,7 @@ def modules_after(code, before="pass"):
 
 
 def test_import_nbagent_loads_nothing_but_itself():
-    loaded = modules_after("import nbagent", before="import importlib, typing")
+    loaded = modules_after("import nbagent", before="import __future__, importlib, typing")
     assert loaded == {"nbagent"}
 
 
@@ -41,6 +52,10 @@ def test_an_agent_without_tools_needs_no_sdk_no_widgets_and_no_markdown():
 
 def test_importing_prints_nothing_and_writes_nothing(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", "import nbagent; nbagent.Agent"], capture_output=True, text=True, cwd=tmp_path, timeout=60
+        [sys.executable, "-c", "import nbagent; nbagent.Agent"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr, list(tmp_path.iterdir())) == (0, "", "", [])

@@ -68,9 +68,7 @@ class Agent:
         """What was said so far: task and answer of every completed run."""
         return self._conversation.messages
 
-    def configure(
-        self, *, model: Model, system_prompt: Text | None, tools: Tools | None, max_turns: int
-    ) -> None:
+    def configure(self, *, model: Model, system_prompt: Text | None, tools: Tools | None, max_turns: int) -> None:
         """Makes it another agent with the same name and conversation. Raises as the constructor does, before it changes anything."""
         new = Agent(self.name, model, system_prompt, tools=tools, max_turns=max_turns)
         self.model, self.system, self.tools, self.max_turns = new.model, new.system, new.tools, new.max_turns
@@ -188,9 +186,7 @@ class Agent:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
         system = "".join(segment.text for segment in self.system)
-        return agent_bundle(
-            self.name, self.model.name, self.model.mode, system, self.tools.schemas, len(self.history)
-        )
+        return agent_bundle(self.name, self.model.name, self.model.mode, system, self.tools.schemas, len(self.history))
 
 
 def _text(what: str, value: object) -> str:

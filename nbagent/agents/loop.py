@@ -61,8 +61,12 @@ class _CallIds:
         """
         ids = [call.id for call in calls]
         shared = next((one for one in ids if ids.count(one) > 1), None) if len(ids) > 1 else None
-        clash = "" if shared is None else (
-            f"not run: two calls of this reply have the same id {shared!r}; send them again, each with an id of its own"
+        clash = (
+            ""
+            if shared is None
+            else (
+                f"not run: two calls of this reply have the same id {shared!r}; send them again, each with an id of its own"
+            )
         )
         return tuple(self._own(call) for call in calls), clash
 
@@ -86,5 +90,7 @@ def _check_complete(reply: ModelReply, turn: int) -> None:
 def _once_only(times: int, what: str, turn: int) -> int:
     """A model is told once in a run that its reply is unusable; a second time ends the run."""
     if times > 1:
-        raise ModelError(f"the model gave no usable reply in turn {turn}, for the second time: {what}", kind="bad_response")
+        raise ModelError(
+            f"the model gave no usable reply in turn {turn}, for the second time: {what}", kind="bad_response"
+        )
     return times

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from itertools import accumulate
+from typing import Any, TypeAlias, cast
 
 from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
 from nbagent.messages import ModelReply, ModelRequest, ToolCall, Usage
@@ -42,7 +43,9 @@ class ScriptedLLM:
         self.script: tuple[Entry, ...] = tuple(script)
         self._requests: list[ModelRequest] = []
         self._position = 0
-        self._calls_before = [0] * (len(self.script) + 1)  # how many tool calls the entries before each one made
+        # How many tool calls the entries before each one make, so that ids do not depend on how one came there.
+        # What a function will answer is not known before it is asked; its count is put right then.
+        self._calls_before = [0, *accumulate(map(_calls_in, self.script))]
 
     @staticmethod
     def tool_call(
@@ -141,6 +144,12 @@ def as_reply(entry: Any, request: ModelRequest) -> ModelReply:
         f"a script entry is a text, ScriptedLLM.tool_call(…), a list of these, a ModelReply, an exception or a "
         f"function of the request; got {type(entry).__name__}: {entry!r}"
     )
+
+
+def _calls_in(entry: object) -> int:
+    if isinstance(entry, ModelReply):
+        return len(entry.tool_calls)
+    return sum(map(_calls_in, cast("list[object]", entry))) if isinstance(entry, list | tuple) else 0
 
 
 def _several(entries: Iterable[Any], request: ModelRequest) -> ModelReply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import ChainMap
-from collections.abc import Hashable, Mapping, MutableMapping
+from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +45,13 @@ class Cells:
     def _namespace(self) -> MutableMapping[str, Any]:
         return self._shell.user_ns
 
-    async def run_cell(self, line: str, body: str) -> None:
+    def run_cell(self, line: str, body: str) -> Awaitable[None]:
         """An `%%agent` cell. Its errors are real exceptions; the run so far is shown before they are raised."""
-        if not self._shell.autoawait:
-            raise CellError("%%agent cells are awaited, and %autoawait is off; run `%autoawait on` first")
+        if not self._shell.autoawait:  # nobody would await what is returned, and the cell would do nothing
+            raise CellError("an agent cell is awaited, and %autoawait is off; run `%autoawait on` first")
+        return self._run_cell(line, body)
+
+    async def _run_cell(self, line: str, body: str) -> None:
         await self._arun(self._prepare(parse_cell(line, body), self._namespace))
 
     async def arun_line(self, line: str, local: Mapping[str, Any] | None) -> None:
@@ -105,7 +108,7 @@ class Cells:
         agent = build(cell, namespace=namespace, bind=self._namespace)
         if not task:
             if not spec.quiet:
-                show(self._shell, agent._repr_mimebundle_())  # noqa: SLF001 - what IPython itself would call
+                show(self._shell, agent._repr_mimebundle_())
             return None
         return Job(agent, task, self._identity.next_key(self._shell), spec.out, bool(spec.quiet), agent.last)
 
@@ -113,7 +116,9 @@ class Cells:
         """A subcommand of `%agent`."""
         name, rest = parsed.cell.spec.name, parsed.cell.task
         if parsed.subcommand != "reset":
-            raise CellError(f"`%agent {parsed.subcommand}` does not exist; write `%agent NAME TASK…` or `%agent reset NAME`")
+            raise CellError(
+                f"`%agent {parsed.subcommand}` does not exist; write `%agent NAME TASK…` or `%agent reset NAME`"
+            )
         if rest:
             raise CellError(f"`%agent reset NAME` takes one name; got {rest!r} after it")
         agent = find(name, namespace)

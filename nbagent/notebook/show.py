@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbagent.runtime.result import RunResult
 from nbagent.views.bundle import bundle, figures
+from nbagent.views.safe import visible
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -20,4 +21,4 @@ def show_run(shell: InteractiveShell, result: RunResult) -> None:
     """Displays a run: its bundle, then each image that a tool returned."""
     show(shell, dict(bundle(result.events)))
     for image in figures(result.events):
-        show(shell, {image.media_type: image.data, "text/plain": image.caption or "figure"})
+        show(shell, {image.media_type: image.data, "text/plain": visible(image.caption) or "figure"})

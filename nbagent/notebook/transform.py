@@ -7,7 +7,11 @@ cell is an ordinary top-level-await cell: measured, the only style in which clic
 from __future__ import annotations
 
 import ast
+import re
+import tokenize
 from collections.abc import Callable, Iterator
+
+from IPython.core.inputtransformer2 import EscapedCommand
 
 MAGICS = ("agent",)
 Lines = list[str]
@@ -20,6 +24,23 @@ def lift(lines: Lines) -> Lines:
     from nbagent.notebook.cell import lift_magic
 
     return lift_magic(lines)
+
+
+class QuestionLine(EscapedCommand):
+    """For `token_transformers`: `%agent bot What now?` is a question to the agent, not a request for help on `now`."""
+
+    priority = 1  # before IPython's own `something?`
+
+    @classmethod
+    def find(cls, tokens_by_line: list[list[tokenize.TokenInfo]]) -> QuestionLine | None:
+        for line in tokens_by_line:
+            first = next((token for token in line if token.type not in (tokenize.INDENT, tokenize.DEDENT)), None)
+            if first is not None and first.string == "%" and _QUESTION.fullmatch(first.line):
+                return cls(first.start)
+        return None
+
+
+_QUESTION = re.compile(r"\s*%agent\s+\S+\s+\S[^\n]*\?\s*")
 
 
 def make_awaiter(awaits: Callable[[], bool]) -> Callable[[Lines], Lines]:
@@ -46,7 +67,9 @@ def _await_lines(text: str) -> str:
     except SyntaxError:
         return text
     lines = [line.encode() for line in text.splitlines(keepends=True)]  # ast counts columns in bytes
-    for call, local in sorted(_calls(tree, None), key=lambda found: (found[0].lineno, found[0].col_offset), reverse=True):
+    for call, local in sorted(
+        _calls(tree, None), key=lambda found: (found[0].lineno, found[0].col_offset), reverse=True
+    ):
         names = "locals()" if local else "None"
         source = f"await get_ipython().run_cell_magic('agent', {ast.unparse(call.args[1])}, {names})".encode()
         line, end = lines[call.lineno - 1], call.end_col_offset

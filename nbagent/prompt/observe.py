@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nbagent.messages import Message, Prompt, Role, Segment, Source, ToolSchema
 from nbagent.prompt.references import Piece
 
-Text = str | Sequence[Piece]
+Text = str | Sequence[Piece | Segment]
 """A prompt text: plain, or in pieces that know their source (as a cell's references do)."""
 
 

@@ -18,7 +18,7 @@ Unknown = Literal["ask", "run_again"]
 """What to do about a call that was started and has no result: ask a person, or run it again."""
 
 
-class Undecided(Exception):  # noqa: N818 - not an error: the run pauses
+class Undecided(Exception):
     """Calls that were started and have no result: only a person knows whether they may run again."""
 
     def __init__(self, calls: tuple[ToolCall, ...]) -> None:

@@ -107,4 +107,6 @@ async def _pieces(step: Ask) -> AsyncGenerator[Piece]:
 
 def _check_whole(reply: ModelReply | None, step: Ask) -> None:
     if reply is None:
-        raise ModelError(f"model {step.model.name!r} ended its stream in turn {step.turn} without a reply", kind="incomplete")
+        raise ModelError(
+            f"model {step.model.name!r} ended its stream in turn {step.turn} without a reply", kind="incomplete"
+        )

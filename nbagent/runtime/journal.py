@@ -34,7 +34,7 @@ def _batch_order(event: Event) -> tuple[bool, int]:
     return (isinstance(event, ToolReturned), event.index if isinstance(event, ToolStarted | ToolReturned) else 0)
 
 
-class Ended(Exception):  # noqa: N818 - not an error: the recorded run stops here
+class Ended(Exception):
     """The recorded run ended here, so the driven one does too."""
 
     def __init__(self, event: RunFinished) -> None:

@@ -18,7 +18,9 @@ def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     error = outcome.error
     if error is None:
         return _returned(call, tool, outcome)
-    if isinstance(error, KeyboardInterrupt | HarnessError) or (tool.on_error == "raise" and isinstance(error, Exception)):
+    if isinstance(error, KeyboardInterrupt | HarnessError) or (
+        tool.on_error == "raise" and isinstance(error, Exception)
+    ):
         raise error
     text, traceback = describe_error(error, tool.function)
     failure = ToolFailure("exception", text, traceback)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from nbagent.messages import Message, Observation, Prompt, Segment, ToolCall, ToolSchema
     from nbagent.views.trace import Trace, Turn
 
-_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_UNMARK = str.maketrans({"⟪": "⟦U+27EA⟧", "⟫": "⟦U+27EB⟧"})
 _ONE_LINE = 72
+_PREVIEW = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +87,13 @@ def _ending(trace: Trace) -> Iterator[Block]:
 def _prompt(prompt: Prompt) -> Iterator[Block]:
     pieces = Pieces.of(prompt.segments)
     for part in pieces.before:
-        yield Block(1, (part.role, *_labels(part)), _marked(part))
+        yield Block(1, (part.role, *_labels(part)), part.text)
     yield from _history(prompt.history)
     for part in pieces.after:
-        yield Block(1, (part.role, *_labels(part)), _marked(part))
-    if pieces.origins:
-        legend = (f"{_superscript(n)} {inline(text)}" for n, text in enumerate(pieces.origins, 1))
-        yield Block(1, ("sources",), "\n".join(legend))
+        yield Block(1, (part.role, *_labels(part)), part.text)
+    sources = [line for part in (*pieces.before, *pieces.after) for line in _sources(part, pieces.origins)]
+    if sources:
+        yield Block(1, ("sources",), "\n".join(sources))
     for segment in pieces.dropped:
         yield Block(1, _left_out(segment), segment.text)
     for tool in prompt.tools:
@@ -105,14 +104,15 @@ def _labels(part: Part) -> Title:
     return tuple(word for label in part.labels for word in (" · ", Name(label)))
 
 
-def _marked(part: Part) -> str:
-    """The text of a part, with ⟪…⟫¹ around each piece that has an origin."""
-    texts = ((piece.number, piece.text.translate(_UNMARK)) for piece in part.pieces)
-    return "".join(f"⟪{text}⟫{_superscript(number)}" if number else text for number, text in texts)
-
-
-def _superscript(number: int) -> str:
-    return str(number).translate(_SUPERSCRIPT)
+def _sources(part: Part, origins: Sequence[str]) -> Iterator[str]:
+    """Where a part's pieces come from, by position: marks within the text would hide what was really sent."""
+    end = 0
+    for piece in part.pieces:
+        start, end = end + 1, end + len(piece.text)
+        if piece.number:
+            preview = f": {piece.text}" if len(piece.text) <= _PREVIEW else ""
+            where = f"character {start} to {end}" if piece.text else "empty"
+            yield inline(f"{origins[piece.number - 1]} ({part.role}, {where}){preview}")
 
 
 def _left_out(segment: Segment) -> Title:

@@ -34,6 +34,10 @@ class Part:
     """What its segments are called, where that says more than the role."""
     pieces: tuple[Piece, ...]
 
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
 
 @dataclass(frozen=True, slots=True)
 class Pieces:

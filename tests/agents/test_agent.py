@@ -76,7 +76,7 @@ def test_the_first_example_of_agentmaker_runs_as_a_script():
 
 def test_the_first_example_counts_and_remembers_what_agentmaker_does():
     names: dict = {}
-    exec(SEED, names)  # noqa: S102
+    exec(SEED, names)
     result = names["result"]
     assert (result.usage.llm_calls, result.usage.tool_calls) == (2, 1)
     assert len(names["agent"].history) == 2
@@ -237,7 +237,9 @@ def test_script_exhausted_is_never_swallowed_by_a_nested_agent():
         return str(await inner.arun(task))
 
     for name, asynchronous in [("delegate", False), ("delegate", True), ("adelegate", False), ("adelegate", True)]:
-        outer = Agent("outer", ScriptedLLM([ScriptedLLM.tool_call(name, {"task": "x"}), "done"]), tools=[delegate, adelegate])
+        outer = Agent(
+            "outer", ScriptedLLM([ScriptedLLM.tool_call(name, {"task": "x"}), "done"]), tools=[delegate, adelegate]
+        )
         with pytest.raises(ScriptExhausted):
             asyncio.run(outer.arun("?")) if asynchronous else outer.run("?")
 
@@ -248,7 +250,10 @@ def test_script_exhausted_is_never_swallowed_by_a_nested_agent():
         ({"name": "", "model": ScriptedLLM([])}, "name: expected a text"),
         ({"name": "a", "model": object()}, r"model: expected an object with name, mode.*got object"),
         ({"name": "a", "model": ScriptedLLM([]), "max_turns": 0}, "max_turns: expected a whole number from 1, got 0"),
-        ({"name": "a", "model": ScriptedLLM([]), "max_turns": True}, "max_turns: expected a whole number from 1, got True"),
+        (
+            {"name": "a", "model": ScriptedLLM([]), "max_turns": True},
+            "max_turns: expected a whole number from 1, got True",
+        ),
         ({"name": "a", "model": ScriptedLLM([]), "max_turns": "3"}, "max_turns"),
         ({"name": "a", "model": ScriptedLLM([]), "tools": [], "tool_registry": ToolRegistry()}, "not both"),
         ({"name": "a", "model": ScriptedLLM([]), "tools": [get_weather, get_weather]}, "get_weather"),

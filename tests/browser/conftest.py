@@ -44,7 +44,9 @@ def server(folder):
         f"--IdentityProvider.token={TOKEN}", "--allow-root", "--LabApp.expose_app_in_browser=True",
         "--LabApp.extension_manager=readonly"]  # fmt: skip
     with (home / "server.log").open("w") as log:
-        process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *arguments], env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *arguments], env=environment, stdout=log, stderr=log
+        )
     try:
         _wait_for(f"http://127.0.0.1:{port}/api?token={TOKEN}", process, home / "server.log")
         yield f"http://127.0.0.1:{port}"
@@ -125,7 +127,8 @@ class Lab:
     def text(self, index):
         """What a reader sees below a cell."""
         return self.js(
-            "(i) => document.querySelectorAll('.jp-Notebook .jp-Cell')[i].querySelector('.jp-OutputArea').innerText", index
+            "(i) => document.querySelectorAll('.jp-Notebook .jp-Cell')[i].querySelector('.jp-OutputArea').innerText",
+            index,
         )
 
     def save(self):

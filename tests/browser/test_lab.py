@@ -56,10 +56,14 @@ def _outputs(cell):
 
 @pytest.mark.parametrize("tool", ["slow", "aslow"])
 def test_the_kernels_interrupt_ends_a_run_and_the_next_cell_works(open_lab, tool):
-    lab = open_lab(f"interrupt_{tool}.ipynb", [SETUP, agent_cell(tool), "print('alive', bot.last.status, bot.model.position)"])
+    lab = open_lab(
+        f"interrupt_{tool}.ipynb", [SETUP, agent_cell(tool), "print('alive', bot.last.status, bot.model.position)"]
+    )
     lab.run(0)
     lab.start(1)
-    lab.page.wait_for_function("() => [...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText.includes('*'))")
+    lab.page.wait_for_function(
+        "() => [...document.querySelectorAll('.jp-InputPrompt')].some(e => e.innerText.includes('*'))"
+    )
     time.sleep(1.5)
     lab.interrupt()
     lab.wait(20)
@@ -91,7 +95,9 @@ def test_a_cell_that_runs_again_replaces_its_own_turn(open_lab):
 
 def test_text_of_a_model_stays_text(open_lab):
     hostile = "<img src=x onerror=\"document.title='pwned'\"> </details></div> costs $5 and $6, \\u202Eabc"
-    lab = open_lab("hostile.ipynb", ["%load_ext nbagent", f"%%agent bot\nscript:\n  - {json.dumps(hostile)}\n---\n{hostile}"])
+    lab = open_lab(
+        "hostile.ipynb", ["%load_ext nbagent", f"%%agent bot\nscript:\n  - {json.dumps(hostile)}\n---\n{hostile}"]
+    )
     requests = []
     lab.page.on("request", lambda request: requests.append(request.url))
     lab.run_all()

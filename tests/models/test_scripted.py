@@ -61,7 +61,9 @@ def test_an_exception_is_raised_and_used_up(entry):
 
 
 def test_a_function_sees_the_request_and_gives_an_entry():
-    llm = ScriptedLLM([lambda request: f"you said {request.messages[-1].content}", lambda _: ScriptedLLM.tool_call("t")])
+    llm = ScriptedLLM(
+        [lambda request: f"you said {request.messages[-1].content}", lambda _: ScriptedLLM.tool_call("t")]
+    )
     assert ask(llm, "hi").content == "you said hi"
     assert ask(llm).tool_calls == (ToolCall("call_1", "t", "{}"),)
 

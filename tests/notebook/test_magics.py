@@ -38,11 +38,19 @@ def test_the_cell_of_the_first_notebook(shell):
     shell.run(WEATHER)
     [output] = shell.run(CELL)
     assert set(output) == {"text/plain", "text/markdown", "text/html"}
-    for piece in ["You are a careful assistant", "What's the weather in Copenhagen?", "Copenhagen: sunny, 24C", "It's sunny and 24C"]:
+    for piece in [
+        "You are a careful assistant",
+        "What's the weather in Copenhagen?",
+        "Copenhagen: sunny, 24C",
+        "It's sunny and 24C",
+    ]:
         assert piece in output["text/plain"]
     agent = shell.ns["weather"]
     assert isinstance(agent, Agent)
-    assert messages(agent)[:2] == [("system", "You are a careful assistant.\n"), ("user", "What's the weather in Copenhagen?")]
+    assert messages(agent)[:2] == [
+        ("system", "You are a careful assistant.\n"),
+        ("user", "What's the weather in Copenhagen?"),
+    ]
     sources = [str(segment.source) for segment in agent.last.prompt.segments]
     assert "variable role: str" in sources
     assert "variable city: str" in sources
@@ -106,8 +114,12 @@ def test_a_model_or_a_script_may_be_a_variable_of_the_notebook(shell):
 
 
 def test_tools_may_be_dotted_names(shell):
-    shell.run("class Shop:\n    def price(self, item: str) -> int:\n        'Price of an item.'\n        return 3\nshop = Shop()")
-    shell.run("%%agent a\ntools: [shop.price]\nscript:\n  - call: price\n    args: {item: tea}\n  - three\n---\nhow much?")
+    shell.run(
+        "class Shop:\n    def price(self, item: str) -> int:\n        'Price of an item.'\n        return 3\nshop = Shop()"
+    )
+    shell.run(
+        "%%agent a\ntools: [shop.price]\nscript:\n  - call: price\n    args: {item: tea}\n  - three\n---\nhow much?"
+    )
     assert shell.ns["a"].last.tool_calls[0].observation.text == "3"
 
 
@@ -193,7 +205,9 @@ def test_an_error_before_the_run_does_not_show_the_last_run_again(shell):
 
 def test_out_of_turns_is_shown_and_does_not_raise(shell):
     shell.run(WEATHER)
-    text = shell.text("%%agent bot --max-turns 1\ntools: [get_weather]\nscript:\n  - call: get_weather\n    args: {city: Oslo}\n---\ngo")
+    text = shell.text(
+        "%%agent bot --max-turns 1\ntools: [get_weather]\nscript:\n  - call: get_weather\n    args: {city: Oslo}\n---\ngo"
+    )
     assert "max_turns=1" in text
 
 
@@ -224,7 +238,13 @@ def test_lines_of_nbval_never_reach_the_model(shell):
 
 @pytest.mark.parametrize(
     "text",
-    ['{"a": {"b": [1, {}]}}', r"\frac{x}{y} and {{\frac{1}{2}}}", "f'{x!r:>10}' {} {0} {client.api_key}", "$HOME {1+1} `x`", "!rm -rf x"],
+    [
+        '{"a": {"b": [1, {}]}}',
+        r"\frac{x}{y} and {{\frac{1}{2}}}",
+        "f'{x!r:>10}' {} {0} {client.api_key}",
+        "$HOME {1+1} `x`",
+        "!rm -rf x",
+    ],
 )
 def test_braces_and_dollars_pass_byte_for_byte(shell, text):
     shell.ns["x"] = shell.ns["y"] = shell.ns["client"] = "CHANGED"
@@ -240,9 +260,11 @@ def test_an_escaped_reference_is_sent_as_text(shell):
 def test_the_magic_line_is_not_expanded(shell, tmp_path):
     shell.ns["api_key"] = "secret"
     target = tmp_path / "pwn"
-    shell.run("%%agent bot --system '{open(%r, chr(119))} $api_key'\nscript: [hi]\n---\nhello" % str(target))
+    shell.run(
+        "%%agent bot --system \"{open('FILE', 'w')} $api_key\"\nscript: [hi]\n---\nhello".replace("FILE", str(target))
+    )
     assert not target.exists()
-    assert messages(shell.ns["bot"])[0][1].endswith("$api_key")
+    assert messages(shell.ns["bot"])[0] == ("system", f"{{open('{target}', 'w')}} $api_key")
 
 
 @pytest.mark.parametrize("first", ["%%agent other", "!rm -rf x", "%run evil.py", "%agent bot"])
@@ -253,8 +275,20 @@ def test_magics_in_the_body_are_text(shell, first):
 
 def test_the_line_magic_sends_the_rest_of_the_line_as_it_is(shell):
     shell.run("%%agent bot\nscript: [one, two, three]\n---\nhello")
-    shell.run("%agent bot What's \"up\", {today} & $now?")
-    assert messages(shell.ns["bot"])[-1] == ("user", "What's \"up\", {today} & $now?")
+    shell.run('%agent bot What\'s "up", {today} & $now?')
+    assert messages(shell.ns["bot"])[-1] == ("user", 'What\'s "up", {today} & $now?')
+
+
+@pytest.mark.parametrize("task", ["What now?", "What now??", "Why? Because.", "What's up?", "Is it 'so'?", "a*?"])
+def test_a_question_in_a_line_goes_to_the_agent_and_not_to_pythons_help(shell, task):
+    shell.run("%%agent bot\nscript: [one, two, three]\n---\nhello")
+    shell.run(f"%agent bot {task}\nif True:\n    %agent bot {task}")
+    assert [m.content for m in shell.ns["bot"].history if m.role == "user"] == ["hello", task, task]
+
+
+def test_help_on_the_magic_still_works(shell):
+    for source in ("%agent?", "%%agent?", "x = 1\nx?"):
+        assert "pinfo" in shell.shell.transform_cell(source)
 
 
 def test_the_line_magic_shows_an_agent_and_starts_it_over(shell):
@@ -269,22 +303,39 @@ def test_the_line_magic_works_in_loops_functions_and_coroutines(shell):
     shell.run("for word in ['a', 'b']:\n    %agent bot {{word}}")
     shell.run("def ask(name):\n    %agent bot {{name}}\nask('local')")
     shell.run("async def ask(name):\n    %agent bot {{name}}\nawait ask('awaited local')")
-    assert [m.content for m in shell.ns["bot"].history if m.role == "user"] == ["hello", "a", "b", "local", "awaited local"]
+    assert [m.content for m in shell.ns["bot"].history if m.role == "user"] == [
+        "hello",
+        "a",
+        "b",
+        "local",
+        "awaited local",
+    ]
 
 
 def test_the_line_magic_is_awaited_at_top_level(shell):
     transform = shell.shell.transform_cell
     assert transform("%agent bot hi") == "await get_ipython().run_cell_magic('agent', 'bot hi', None)\n"
-    assert transform("if 1:\n    %agent bot é") == "if 1:\n    await get_ipython().run_cell_magic('agent', 'bot é', None)\n"
+    assert (
+        transform("if 1:\n    %agent bot é")
+        == "if 1:\n    await get_ipython().run_cell_magic('agent', 'bot é', None)\n"
+    )
     assert "await" not in transform("def f():\n    %agent bot hi")
     assert "await" not in transform("class A:\n    %agent bot hi")
     assert "locals()" in transform("async def f():\n    %agent bot hi")
-    assert transform("x = 'é'; y = 1\nz = %agent bot hi").endswith("z = await get_ipython().run_cell_magic('agent', 'bot hi', None)\n")
+    assert transform("x = 'é'; y = 1\nz = %agent bot hi").endswith(
+        "z = await get_ipython().run_cell_magic('agent', 'bot hi', None)\n"
+    )
     assert transform("%agents bot") == "get_ipython().run_line_magic('agents', 'bot')\n"
 
 
 def test_other_cells_are_left_alone(shell):
-    for source in ("%%time\n%agent bot hi\n", "x = 1\n", "def f(:\n    %agent bot\n", "'''\n%%agent bot\n'''\n", "%%agentx\nfoo\n"):
+    for source in (
+        "%%time\n%agent bot hi\n",
+        "x = 1\n",
+        "def f(:\n    %agent bot\n",
+        "'''\n%%agent bot\n'''\n",
+        "%%agentx\nfoo\n",
+    ):
         assert "await" not in shell.shell.transform_cell(source)
 
 

@@ -79,7 +79,6 @@ def refused(text, **options):
         ("{{cities[0]}} {{cities[-1]}}", "Paris Rome"),
         ("{{rows[0][\"name\"]}}{{rows[0]['name']}}", "xx"),
         ("{{ rows[0]['my key'][\"deep\"][2] }}", "3"),
-        ("{{user.name.title}}", "Ada.title"),
         ("{{ærø}}", "island"),
         ("{{empty}}", ""),
         ("{{loop}}", "{{city}} {{nope}}"),

@@ -9,12 +9,15 @@ import textwrap
 import pytest
 
 PROGRAM = textwrap.dedent(
-    '''
+    """
     import asyncio, os, signal, threading, time
     from nbagent import Agent, ScriptedLLM, tool
 
+    once = threading.Lock()
+
     def interrupt_soon():
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        if once.acquire(blocking=False):
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     def wait():
         interrupt_soon()
@@ -44,7 +47,7 @@ PROGRAM = textwrap.dedent(
     agent.model.position = 2
     print(agent.run("once more").final_output)
     os._exit(0)  # a thread that still sleeps must not keep the test waiting
-    '''
+    """
 )
 WAITS = {
     "sleep": "time.sleep(60)",
@@ -63,14 +66,19 @@ RUNS = {
     # As ipykernel does while it awaits a cell: its handler only asks the loop to cancel, and does not wake it.
     "kernel": """
         async def cell():
-            task = asyncio.ensure_future(agent.arun('go'))
+            try:
+                await agent.arun('go')
+            except (KeyboardInterrupt, asyncio.CancelledError):
+                print("interrupted")
+        async def kernel():
+            task = asyncio.ensure_future(cell())
             loop = asyncio.get_running_loop()
             before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon(task.cancel))
             try:
                 await task
             finally:
                 signal.signal(signal.SIGINT, before)
-        asyncio.run(cell())""",
+        asyncio.run(kernel())""",
 }
 
 

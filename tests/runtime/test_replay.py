@@ -46,8 +46,15 @@ def fail() -> None:
 SCRIPTS = {
     "plain": ["Hello."],
     "tools": [call("add", {"a": 1, "b": 2}), call("aadd", {"a": 3, "b": 4}, content="Now this."), "Done."],
-    "several": [[call("add", {"a": 1, "b": 2}), call("fail"), call("nothing"), call("aadd", {"a": 1, "b": 1})], "Done."],
-    "parallel": [[call("double", {"i": i}) for i in range(4)], [call("double", {"i": 9}), call("double", {"i": "x"})], "Done."],
+    "several": [
+        [call("add", {"a": 1, "b": 2}), call("fail"), call("nothing"), call("aadd", {"a": 1, "b": 1})],
+        "Done.",
+    ],
+    "parallel": [
+        [call("double", {"i": i}) for i in range(4)],
+        [call("double", {"i": 9}), call("double", {"i": "x"})],
+        "Done.",
+    ],
     "same ids": [call("add", {"a": i, "b": i}, call_id="1") for i in range(3)] + ["Done."],
     "empty reply": ["", call("add", {"a": 1, "b": 2}), "Done."],
     "out of turns": [call("add", {"a": 1, "b": 2})] * 5,
@@ -92,7 +99,11 @@ def test_a_journal_cut_after_any_event_goes_on_to_the_same_end(script, asynchron
         again = replay(agent, prefix, asynchronous, unknown="run_again")
         assert again == whole, f"cut after {prefix[-1]}"
         # Nothing that has returned runs again, and only the replies that are missing are asked for.
-        failed = sum(e.observation.error is not None for e in whole.events[cut:] if isinstance(e, ToolReturned) and (e.turn, e.index) in started)
+        failed = sum(
+            e.observation.error is not None
+            for e in whole.events[cut:]
+            if isinstance(e, ToolReturned) and (e.turn, e.index) in started
+        )
         assert len(ran) == len(started - returned) - failed
         assert len(agent.model.requests) == whole.usage.llm_calls - replied
         cuts += 1
@@ -115,7 +126,9 @@ def test_a_call_that_was_started_and_has_no_result_is_a_question():
     paused = agent_at(SCRIPTS["tools"], 1).replay(whole.events[:cut])
     assert (paused.status, ran) == ("interrupted", [])
     assert paused.interrupted
-    assert [(p.tool_name, p.arguments, p.call_id) for p in paused.interrupt.pendings] == [("add", '{"a": 1, "b": 2}', "call_1")]
+    assert [(p.tool_name, p.arguments, p.call_id) for p in paused.interrupt.pendings] == [
+        ("add", '{"a": 1, "b": 2}', "call_1")
+    ]
     assert paused.interrupt.pending.tool_name in paused.interrupt.reason
     # The question is not part of the run: without it, the run goes on.
     assert agent_at(SCRIPTS["tools"], 1).replay(paused.events[:-1], unknown="run_again") == whole
@@ -182,7 +195,9 @@ def test_a_changed_request_is_drift_and_its_turn_is_named():
 
     result = agent_at(SCRIPTS["tools"]).run("go")
     events = [
-        dataclasses.replace(e, observation=dataclasses.replace(e.observation, text="999")) if isinstance(e, ToolReturned) and e.turn == 1 else e
+        dataclasses.replace(e, observation=dataclasses.replace(e.observation, text="999"))
+        if isinstance(e, ToolReturned) and e.turn == 1
+        else e
         for e in result.events
     ]
     with pytest.raises(DriftError, match="turn 2"):

@@ -62,10 +62,10 @@ def observe(call, tools=(pay, search)):
         ("pay", "[1,2]", ["object", "array"]),
         ("pay", '"x"', ["object", "string"]),
         ("pay", "null", ["object", "null"]),
-        ("pay", "", ["amount", "missing"]),
+        ("pay", "", ["amount", "integer", "got nothing"]),
         ("pay", '{"amount":5,"amount":500}', ["amount", "more than once"]),
         ("pay", '{"amount":5,"memo":"x"}', ["memo"]),
-        ("pay", '{"amount":"5"}', ["amount", "integer", "string"]),
+        ("pay", '{"amount":"5"}', ["amount", "integer", 'got "5"']),
         ("pay", '{"amount": NaN}', ["NaN"]),
         ("pay", '{"amount": 1e999}', ["1e999"]),
         ("pay", '{"amount": true}', ["amount", "integer"]),
@@ -74,8 +74,8 @@ def observe(call, tools=(pay, search)):
         ("pay", "{amount: 5}", ["invalid JSON at character 1"]),
         ("pay", '{"amount": 5,}', ["invalid JSON"]),
         ("delete_everything", "{}", ["delete_everything", "pay", "search"]),
-        ("Pay", '{"amount": 5}', ["'Pay'", "pay"]),
-        ("pay ", '{"amount": 5}', ["'pay '", "pay"]),
+        ("Pay", '{"amount": 5}', ['"Pay"', "pay"]),
+        ("pay ", '{"amount": 5}', ['"pay "', "pay"]),
         ("functions.pay", '{"amount": 5}', ["functions.pay", "pay"]),
     ],
 )
@@ -121,7 +121,9 @@ def test_text_that_looks_like_a_call_is_text():
 
 
 def test_two_calls_with_one_id_run_neither_and_are_asked_for_again():
-    clash = ModelReply("", (ToolCall("x", "pay", '{"amount":5}'), ToolCall("x", "pay", '{"amount":500}')), None, "tool_calls")
+    clash = ModelReply(
+        "", (ToolCall("x", "pay", '{"amount":5}'), ToolCall("x", "pay", '{"amount":500}')), None, "tool_calls"
+    )
     result = both(lambda: Agent("a", ScriptedLLM([clash, "done"]), tools=[pay]))
     assert ran == []
     assert ["same id 'x'" in exchange.observation.text for exchange in result.tool_calls] == [True, True]
@@ -138,7 +140,11 @@ def test_a_second_clash_of_ids_ends_the_run():
 
 
 def test_ids_that_come_again_in_a_later_turn_are_told_apart():
-    agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call("pay", {"amount": i}, call_id="1") for i in (1, 2)] + ["done"]), tools=[pay])
+    agent = Agent(
+        "a",
+        ScriptedLLM([ScriptedLLM.tool_call("pay", {"amount": i}, call_id="1") for i in (1, 2)] + ["done"]),
+        tools=[pay],
+    )
     agent.run("go")
     ids = [message.tool_call_id for message in agent.model.requests[-1].messages if message.role == "tool"]
     assert (ids, ran) == (["1", "1-2"], [1, 2])
@@ -244,7 +250,9 @@ def test_what_a_tool_prints_warns_and_logs_is_in_its_observation(capsys):
         warnings.warn("careful", stacklevel=1)
         return "done"
 
-    observation, result = observe(ScriptedLLM.tool_call("chatty"), [chatty])
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        observation, _ = observe(ScriptedLLM.tool_call("chatty"), [chatty])
     assert observation.printed == "out\nerr\nUserWarning: careful\n"
     assert observation.content.endswith("printed:\nout\nerr\nUserWarning: careful\n")
     assert capsys.readouterr() == ("", "")

@@ -11,12 +11,12 @@ weather · scripted · completed · 2 turns · 1 tool call · 68 tokens (estimat
 
 prompt
   system
-    You are a careful ⟪meteorologist⟫¹.
+    You are a careful meteorologist.
   user
-    What's the weather in ⟪Copenhagen⟫²?
+    What's the weather in Copenhagen?
   sources
-    ¹ variable role: str
-    ² variable city: str
+    variable role: str (system, character 19 to 31): meteorologist
+    variable city: str (user, character 23 to 32): Copenhagen
   tool get_weather(city: string)
     Look up the weather.
     schema {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -36,7 +36,7 @@ traveller · maker:thinker · live · completed: because it had to · 2 turns ·
 
 prompt
   system · notes
-    You are a helper.⟪value of a variable⟫¹
+    You are a helper.value of a variable
   history, 3 messages
     user
       said before
@@ -46,7 +46,7 @@ prompt
   user
     Where to go?
   sources
-    ¹ variable city: str
+    variable city: str (system, character 18 to 36): value of a variable
   left out: framework web page (system): over the budget
     text that was left out
   tool find_place(country: any = …)
@@ -108,7 +108,7 @@ def test_every_piece_is_carried(place, text):
 
 
 def _spelled(text):
-    return text.replace("\t", "⟦U+0009⟧").replace("⟪", "⟦U+27EA⟧").replace("⟫", "⟦U+27EB⟧")
+    return text.replace("\t", "⟦U+0009⟧")
 
 
 @given(st.text())
@@ -122,9 +122,10 @@ def test_it_is_the_same_each_time():
     assert bundle(full_run()) == bundle(full_run())
 
 
-def test_a_piece_cannot_end_its_own_mark():
-    shown = bundle(full_run(variable="x⟫¹ no mark ⟪y"))["text/plain"]
-    assert "⟪x⟦U+27EB⟧¹ no mark ⟦U+27EA⟧y⟫¹" in shown
+def test_the_prompt_is_shown_as_it_is_sent():
+    shown = bundle(full_run(system="a\n", variable="b\n" * 21, user="c"))["text/plain"]
+    assert "  system · notes\n    a\n" + "    b\n" * 21 in shown
+    assert "    variable city: str (system, character 3 to 44)\n" in shown
 
 
 def test_a_declared_agent():
