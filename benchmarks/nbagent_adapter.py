@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from _kit import ADD_ARGS, ANSWER, Count, add, drive, make_nap  # pyright: ignore
+from _kit import ADD_ARGS, ANSWER, Count, add, drive, make_nap
 
 NAME = "nbagent"
 REQUIRES: list[str] = []

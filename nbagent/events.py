@@ -7,9 +7,10 @@ place that has to learn it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
+if TYPE_CHECKING:
+    from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
 
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 

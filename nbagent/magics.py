@@ -1,8 +1,10 @@
 """Magics: `%%agent` and `%agent`. They parse, build, run and show through `nbagent.notebook`, and know no more."""
 
+# pyright: basic
+# IPython is not typed; everything behind this file is checked strictly.
+
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
@@ -10,6 +12,8 @@ from IPython.core.magic import needs_local_scope, no_var_expand
 from nbagent.notebook.transform import QuestionLine, lift, make_awaiter
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.notebook.cells import Cells

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.conversation import Conversation, OpenExchange
 from nbagent.agents.loop import Setup, converse
 from nbagent.errors import ConfigError
 from nbagent.events import Event, RunStarted, StreamEvent
-from nbagent.messages import Message, Prompt, Segment
 from nbagent.models.model import Model, Rewindable
 from nbagent.prompt.observe import Text, observe, segments
-from nbagent.runtime.batch import Unknown
 from nbagent.runtime.drivers import adrive, drive
-from nbagent.runtime.effects import Loop
-from nbagent.runtime.result import RunResult
 from nbagent.runtime.run import Run
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.tool import Tool
 from nbagent.views.bundle import agent_bundle
+
+if TYPE_CHECKING:
+    from nbagent.messages import Message, Prompt, Segment
+    from nbagent.runtime.batch import Unknown
+    from nbagent.runtime.effects import Loop
+    from nbagent.runtime.result import RunResult
 
 Tools = Iterable[Tool | Callable[..., Any]] | ToolRegistry
 
@@ -69,7 +71,10 @@ class Agent:
         return self._conversation.messages
 
     def configure(self, *, model: Model, system_prompt: Text | None, tools: Tools | None, max_turns: int) -> None:
-        """Makes it another agent with the same name and conversation. Raises as the constructor does, before it changes anything."""
+        """Makes it another agent with the same name and conversation.
+
+        Raises as the constructor does, and has then changed nothing.
+        """
         new = Agent(self.name, model, system_prompt, tools=tools, max_turns=max_turns)
         self.model, self.system, self.tools, self.max_turns = new.model, new.system, new.tools, new.max_turns
 
@@ -184,9 +189,15 @@ class Agent:
         tools = f", tools={list(self.tools.names)}" if len(self.tools) else ""
         return f"Agent({self.name!r}, model={self.model.name!r}{tools})"
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
+    @property
+    def card(self) -> dict[str, str]:
+        """What the agent is, as a MIME bundle."""
         system = "".join(segment.text for segment in self.system)
-        return agent_bundle(self.name, self.model.name, self.model.mode, system, self.tools.schemas, len(self.history))
+        model, tools = self.model, self.tools.schemas
+        return agent_bundle(self.name, model.name, model.mode, system, tools, len(self.history))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
+        return self.card
 
 
 def _text(what: str, value: object) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from nbagent.messages import Message
-from nbagent.models.model import Model, Rewindable
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from nbagent.messages import Message
+    from nbagent.models.model import Model, Rewindable
 
 
 @dataclass(slots=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ModelError
 from nbagent.messages import Message, Messages, ModelReply, ModelRequest, Prompt, ToolCall
-from nbagent.models.model import Model
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Outcome
-from nbagent.tools.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from nbagent.models.model import Model
+    from nbagent.tools.registry import ToolRegistry
 
 EMPTY_REPLY = "Your reply was empty. Answer the task, or call a tool."
 
@@ -64,9 +67,7 @@ class _CallIds:
         clash = (
             ""
             if shared is None
-            else (
-                f"not run: two calls of this reply have the same id {shared!r}; send them again, each with an id of its own"
-            )
+            else (f"not run: two calls of this reply have the same id {shared!r}; send them again, with an id for each")
         )
         return tuple(self._own(call) for call in calls), clash
 

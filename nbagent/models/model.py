@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from nbagent.messages import ModelReply, ModelRequest
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
 
 Piece = str | ModelReply
 """What a model streams: pieces of text, then exactly one whole reply."""

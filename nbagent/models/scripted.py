@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import accumulate
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
 from nbagent.messages import ModelReply, ModelRequest, ToolCall, Usage
-from nbagent.models.model import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+
+    from nbagent.models.model import Piece
 
 Entry: TypeAlias = (
     "str | ModelReply | list[ModelReply] | BaseException | type[BaseException] | Callable[[ModelRequest], Entry]"
@@ -105,7 +108,7 @@ class ScriptedLLM:
         if self.position == len(self.script):
             raise ScriptExhausted(
                 f"the script has {_count(len(self.script), 'reply', 'replies')}, and the agent asks for one more "
-                f"(call {self.position + 1}, after: {_last(request)}); add a reply to the script, or end the run earlier"
+                f"(call {self.position + 1}, after: {_last(request)}); add a reply, or end the run earlier"
             )
         place = self._position
         self._requests.append(request)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from difflib import get_close_matches
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from nbagent.agents.agent import Agent
 from nbagent.errors import CellError, ModelError, ToolDefinitionError
 from nbagent.messages import ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.scripted import Entry, ScriptedLLM
-from nbagent.notebook.cell import Cell
 from nbagent.notebook.spec import CellSpec, ScriptCalls, ScriptEntry, ScriptError, ScriptText
-from nbagent.prompt.observe import Text
 from nbagent.prompt.references import render
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.serialise import describe
+
+if TYPE_CHECKING:
+    from nbagent.notebook.cell import Cell
+    from nbagent.prompt.observe import Text
 
 Namespace = Mapping[str, Any]
 MAX_TURNS = 10
@@ -38,17 +40,15 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
     if existing is not None and not has_header and not _configures(spec):
         return existing
     kept = None if has_header else existing
-    wanted = {
-        "model": _model(spec, existing, namespace),
-        "system_prompt": _system(cell, kept, namespace),
-        "tools": _tools(cell, kept, namespace),
-        "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
-    }
-    if existing is not None:
-        existing.configure(**wanted)
-        return existing
-    bind[spec.name] = agent = Agent(spec.name, **wanted)
-    return agent
+    model = _model(spec, existing, namespace)
+    system = _system(cell, kept, namespace)
+    tools = _tools(cell, kept, namespace)
+    max_turns = spec.max_turns or (kept.max_turns if kept else MAX_TURNS)
+    if existing is None:
+        bind[spec.name] = existing = Agent(spec.name, model, system, tools=tools, max_turns=max_turns)
+    else:
+        existing.configure(model=model, system_prompt=system, tools=tools, max_turns=max_turns)
+    return existing
 
 
 def find(name: str, namespace: Namespace) -> Agent | None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import ChainMap
-from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.agents.agent import Agent
 from nbagent.errors import CellError
 from nbagent.notebook.build import Namespace, build, find, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.show import show, show_run
-from nbagent.prompt.observe import Text
-from nbagent.runtime.result import RunResult
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
+
     from IPython.core.interactiveshell import InteractiveShell
+
+    from nbagent.agents.agent import Agent
+    from nbagent.prompt.observe import Text
+    from nbagent.runtime.result import RunResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Cells:
 
     @property
     def _namespace(self) -> MutableMapping[str, Any]:
-        return self._shell.user_ns
+        return cast("MutableMapping[str, Any]", self._shell.user_ns)  # pyright: ignore[reportUnknownMemberType]
 
     def run_cell(self, line: str, body: str) -> Awaitable[None]:
         """An `%%agent` cell. Its errors are real exceptions; the run so far is shown before they are raised."""
@@ -108,7 +110,7 @@ class Cells:
         agent = build(cell, namespace=namespace, bind=self._namespace)
         if not task:
             if not spec.quiet:
-                show(self._shell, agent._repr_mimebundle_())
+                show(self._shell, agent.card)
             return None
         return Job(agent, task, self._identity.next_key(self._shell), spec.out, bool(spec.quiet), agent.last)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbagent.runtime.result import RunResult
 from nbagent.views.bundle import bundle, figures
 from nbagent.views.safe import visible
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbagent.runtime.result import RunResult
+
 
 def show(shell: InteractiveShell, data: dict[str, Any]) -> None:
     """Displays a MIME bundle as one output."""
-    shell.display_pub.publish(data)
+    shell.display_pub.publish(data)  # pyright: ignore[reportUnknownMemberType]
 
 
 def show_run(shell: InteractiveShell, result: RunResult) -> None:

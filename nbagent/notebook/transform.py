@@ -1,4 +1,4 @@
-"""Transform: what IPython's input transformers do for our magics before a cell runs. Loaded with the extension, so light.
+"""Transform: what IPython's input transformers do for our magics before a cell runs. Light: the extension loads it.
 
 `lift` lets comments stand above `%%agent`. `make_awaiter` writes `await` before a call of our magics, so that an agent
 cell is an ordinary top-level-await cell: measured, the only style in which clicks and interrupts reach a running cell.
@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from IPython.core.inputtransformer2 import EscapedCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MAGICS = ("agent",)
 Lines = list[str]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nbagent.events import ToolReturned, ToolStarted
 from nbagent.messages import Observation, ToolCall, ToolFailure
 from nbagent.runtime.calling import Invocation, Outcome
-from nbagent.runtime.effects import CallTools
-from nbagent.runtime.journal import Journal
 from nbagent.runtime.observing import observe, refuse
 from nbagent.tools.arguments import InvalidArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    from nbagent.runtime.effects import CallTools
+    from nbagent.runtime.journal import Journal
 
 Unknown = Literal["ask", "run_again"]
 """What to do about a call that was started and has no result: ask a person, or run it again."""

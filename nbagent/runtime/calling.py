@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import sys
-from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbagent.runtime.capture import printing
 from nbagent.runtime.interrupts import interruptible
 from nbagent.runtime.loop_thread import on_loop_thread
-from nbagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from nbagent.tools.tool import Tool
 
 POOL_SIZE = 64
 CANCEL_GRACE = 0.5
@@ -45,7 +48,7 @@ Done = tuple[Invocation, Outcome]
 
 @interruptible
 def call(invocation: Invocation) -> Outcome:
-    """Runs a sync tool here. Catches everything, KeyboardInterrupt and SystemExit too: the run decides what it means."""
+    """Runs a sync tool here. Catches everything, KeyboardInterrupt and SystemExit too: the run decides about it."""
     value, error = None, None
     with printing() as printed:
         try:
@@ -126,9 +129,7 @@ async def _arun(invocation: Invocation) -> Done:
         return invocation, await acall(invocation)
     if sys.platform == "emscripten":
         return invocation, call(invocation)
-    context = contextvars.copy_context()
-    outcome = await asyncio.get_running_loop().run_in_executor(_pool(), context.run, call, invocation)
-    return invocation, outcome
+    return invocation, await asyncio.wrap_future(_submit(invocation))
 
 
 @cache

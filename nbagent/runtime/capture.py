@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import StringIO
 from threading import Lock
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
 
 _sink: ContextVar[StringIO | None] = ContextVar("nbagent_printed", default=None)
 """Where this task or thread prints to. A context variable, so that tools that run side by side stay apart."""
@@ -26,7 +29,8 @@ class _Router:
 
     def write(self, text: str, /) -> int:
         # A debugger that a tool starts talks to the person, not to the observation. print() has no frame of its own.
-        asked_by = sys._getframe(1).f_globals.get("__name__")  # noqa: SLF001
+        frame = inspect.currentframe()
+        asked_by = frame.f_back.f_globals.get("__name__") if frame and frame.f_back else None
         sink = None if asked_by in _DEBUGGERS else _sink.get()
         return self.under.write(text) if sink is None else sink.write(text)
 
@@ -88,7 +92,7 @@ _routing = _Routing()
 
 
 @contextmanager
-def printing() -> Iterator[StringIO]:
+def printing() -> Generator[StringIO]:
     """Collects what the body prints and warns."""
     sink = StringIO()
     token = _sink.set(sink)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
 from time import monotonic
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
-from nbagent.errors import ModelError
-from nbagent.events import StreamEvent, TextDelta
-from nbagent.messages import ModelReply
-from nbagent.models.model import Piece
 from nbagent.runtime.calling import acall_all, call_all
 from nbagent.runtime.interrupts import interruptible, listening
-from nbagent.runtime.run import Ask, Run
+from nbagent.runtime.run import Ask, Run, Step
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
+
+    from nbagent.events import StreamEvent
+    from nbagent.models.model import Piece
 
 BREATH = 0.05
 """Seconds an awaited run may go without letting the event loop do anything else, such as cancel it."""
@@ -23,67 +24,73 @@ BREATH = 0.05
 def drive(run: Run) -> Generator[StreamEvent]:
     """Drives a run from plain code; its errors are raised. Closing the generator early cancels the run."""
     steps, news = run.steps(), _News(run)
-    advance, value = steps.send, cast("Any", None)
+    error: BaseException | None = None
     while True:
         try:
-            step = advance(value)
+            step = next(steps) if error is None else steps.throw(error)
         except StopIteration:
             yield from news
             return
-        advance, value = steps.send, None
         try:
+            error = None
             yield from news
-            if isinstance(step, Ask):
-                for piece in step.model.stream(step.request):
-                    if isinstance(piece, ModelReply):
-                        value = piece
-                    else:
-                        yield TextDelta(step.turn, piece)
-                _check_whole(value, step)
-            else:
-                for invocation, outcome in call_all(step.invocations):
-                    step.done(invocation, outcome)
-                    yield from news
-        except BaseException as error:  # noqa: BLE001 - the run decides what it means, and raises it again
-            advance, value = steps.throw, error
+            yield from _take(step, news)
+        except BaseException as raised:  # noqa: BLE001 - the run decides what it means, and raises it again
+            error = raised
 
 
 async def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
     """Drives a run from a coroutine; its errors are raised. Closing the generator early cancels the run."""
-    steps, news = run.steps(), _News(run)
-    advance, value = steps.send, cast("Any", None)
-    breathed = monotonic()
+    steps, news, breath = run.steps(), _News(run), _Breath()
+    error: BaseException | None = None
     with listening():
         while True:
             try:
-                step = advance(value)
+                step = next(steps) if error is None else steps.throw(error)
             except StopIteration:
                 for event in news:
                     yield event
                 return
-            advance, value = steps.send, None
             try:
-                if monotonic() - breathed > BREATH:
-                    await asyncio.sleep(0)
-                    breathed = monotonic()
+                error = None
+                await breath.taken()
                 for event in news:
                     yield event
-                if isinstance(step, Ask):
-                    async with aclosing(_pieces(step)) as pieces:
-                        async for piece in pieces:
-                            if isinstance(piece, ModelReply):
-                                value = piece
-                            else:
-                                yield TextDelta(step.turn, piece)
-                    _check_whole(value, step)
-                else:
-                    async with aclosing(acall_all(step.invocations)) as returned:
-                        async for invocation, outcome in returned:
-                            step.done(invocation, outcome)
-                            for event in news:
-                                yield event
-            except BaseException as error:  # noqa: BLE001 - the run decides what it means, and raises it again
-                advance, value = steps.throw, error
+                async with aclosing(_atake(step, news)) as events:
+                    async for event in events:
+                        yield event
+            except BaseException as raised:  # noqa: BLE001 - the run decides what it means, and raises it again
+                error = raised
+
+
+def _take(step: Step, news: _News) -> Generator[StreamEvent]:
+    if isinstance(step, Ask):
+        for piece in step.model.stream(step.request):
+            yield from step.receive(piece)
+    else:
+        for invocation, outcome in call_all(step.invocations):
+            step.done(invocation, outcome)
+            yield from news
+
+
+async def _atake(step: Step, news: _News) -> AsyncGenerator[StreamEvent]:
+    if isinstance(step, Ask):
+        async with aclosing(_pieces(step)) as pieces:
+            async for piece in pieces:
+                for event in step.receive(piece):
+                    yield event
+    else:
+        async with aclosing(acall_all(step.invocations)) as returned:
+            async for invocation, outcome in returned:
+                step.done(invocation, outcome)
+                for event in news:
+                    yield event
+
+
+@interruptible
+async def _pieces(step: Ask) -> AsyncGenerator[Piece]:
+    async for piece in step.model.astream(step.request):
+        yield piece
 
 
 class _News:
@@ -99,14 +106,13 @@ class _News:
             yield self._events[self._seen - 1]
 
 
-@interruptible
-async def _pieces(step: Ask) -> AsyncGenerator[Piece]:
-    async for piece in step.model.astream(step.request):
-        yield piece
+class _Breath:
+    """Lets the event loop have a turn now and then; a scripted run would otherwise never give it one."""
 
+    def __init__(self) -> None:
+        self._last = monotonic()
 
-def _check_whole(reply: ModelReply | None, step: Ask) -> None:
-    if reply is None:
-        raise ModelError(
-            f"model {step.model.name!r} ended its stream in turn {step.turn} without a reply", kind="incomplete"
-        )
+    async def taken(self) -> None:
+        if monotonic() - self._last > BREATH:
+            await asyncio.sleep(0)
+            self._last = monotonic()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbagent.events import Status
-from nbagent.messages import ModelRequest, Prompt, ToolCall, ToolSchema
-from nbagent.models.model import Model
-from nbagent.tools.registry import ToolRegistry
+if TYPE_CHECKING:
+    from nbagent.events import Status
+    from nbagent.messages import ModelRequest, Prompt, ToolCall, ToolSchema
+    from nbagent.models.model import Model
+    from nbagent.tools.registry import ToolRegistry
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import CodeType, FrameType
 
 HEARTBEAT = 0.25
 """Seconds between wake-ups of the event loop. Measured: without one an interrupt waits for the next event."""
@@ -60,7 +62,7 @@ _gate = _Gate()
 
 
 @contextmanager
-def listening() -> Iterator[None]:
+def listening() -> Generator[None]:
     """While the body is awaited: interrupts reach tools that hold the thread, and the loop wakes up for the others."""
     loop = asyncio.get_running_loop()
     handle = loop.call_later(HEARTBEAT, lambda: None)

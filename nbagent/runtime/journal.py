@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from nbagent.errors import DriftError
 from nbagent.events import Event, RunFinished, ToolReturned, ToolStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 E = TypeVar("E", bound=Event)
 

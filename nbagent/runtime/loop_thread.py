@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbagent.errors import NBAgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
-from nbagent.runtime.calling import Outcome
 from nbagent.tools.serialise import cut, describe, describe_error
-from nbagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from nbagent.runtime.calling import Outcome
+    from nbagent.tools.tool import Tool
 
 
 def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:

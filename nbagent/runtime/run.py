@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from nbagent.errors import DriftError, ModelError, NBAgentError
 from nbagent.events import (
@@ -16,26 +16,38 @@ from nbagent.events import (
     RunFinished,
     RunStarted,
     Status,
+    TextDelta,
 )
 from nbagent.messages import ModelReply, ModelRequest, Observation, Prompt
-from nbagent.models.model import Model
 from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Outcome
 from nbagent.runtime.journal import Ended, Journal, Recording
 from nbagent.runtime.result import RunResult
 
+if TYPE_CHECKING:
+    from nbagent.models.model import Model, Piece
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Ask:
-    """A step for a driver: send the request, and answer with the `ModelReply`."""
+    """A step for a driver: send the request, and hand over each piece of the answer to `receive`."""
 
     model: Model
     request: ModelRequest
     turn: int
+    reply: ModelReply | None = None
+    """The whole reply, once it is there."""
+
+    def receive(self, piece: Piece) -> tuple[TextDelta, ...]:
+        """Takes a piece of the answer; returns what there is to show of it."""
+        if isinstance(piece, ModelReply):
+            self.reply = piece
+            return ()
+        return (TextDelta(self.turn, piece),)
 
 
 Step = Ask | Use
-Steps = Generator[Step, Any, None]
+Steps = Generator[Step]
 
 
 class Run:
@@ -94,7 +106,7 @@ class Run:
     def _finish(self, status: Status, reason: str) -> None:
         self.journal.append(RunFinished(status, None, reason))
 
-    def _steer(self) -> Generator[Step, Any, Outcome]:
+    def _steer(self) -> Generator[Step, None, Outcome]:
         answer: Any = None
         while True:
             try:
@@ -120,7 +132,7 @@ class Run:
         self.journal.append(event)
         return event.prompt
 
-    def _call_model(self, effect: CallModel) -> Generator[Ask, ModelReply, ModelReply]:
+    def _call_model(self, effect: CallModel) -> Generator[Ask, None, ModelReply]:
         where = f"turn {effect.turn}"
         requested = ModelRequested(effect.turn, effect.request.fingerprint())
         recorded = self._recording.take(ModelRequested, where)
@@ -141,15 +153,18 @@ class Run:
         return (yield from batch.steps())
 
 
-def _ask(effect: CallModel) -> Generator[Ask, ModelReply, ModelReply]:
+def _ask(effect: CallModel) -> Generator[Ask, None, ModelReply]:
+    model, turn = f"model {effect.model.name!r}", effect.turn
+    ask = Ask(effect.model, effect.request, turn)
     try:
-        return (yield Ask(effect.model, effect.request, effect.turn))
+        yield ask
     except NBAgentError:
         raise
     except Exception as error:
-        raise ModelError(
-            f"model {effect.model.name!r} failed in turn {effect.turn}: {type(error).__name__}: {error}"
-        ) from error
+        raise ModelError(f"{model} failed in turn {turn}: {type(error).__name__}: {error}") from error
+    if ask.reply is None:
+        raise ModelError(f"{model} ended its stream in turn {turn} without a reply", kind="incomplete")
+    return ask.reply
 
 
 def _tool_drift(prompt: Prompt, effect: Assemble) -> str:

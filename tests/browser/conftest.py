@@ -40,7 +40,8 @@ def server(folder):
         environment[f"JUPYTER_{name}"] = str(home / name)
     environment["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
     environment["JUPYTERLAB_WORKSPACES_DIR"] = str(home / "workspaces")
-    arguments = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}",
+    arguments = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={folder}",
         f"--IdentityProvider.token={TOKEN}", "--allow-root", "--LabApp.expose_app_in_browser=True",
         "--LabApp.extension_manager=readonly"]  # fmt: skip
     with (home / "server.log").open("w") as log:

@@ -114,9 +114,7 @@ def test_a_model_or_a_script_may_be_a_variable_of_the_notebook(shell):
 
 
 def test_tools_may_be_dotted_names(shell):
-    shell.run(
-        "class Shop:\n    def price(self, item: str) -> int:\n        'Price of an item.'\n        return 3\nshop = Shop()"
-    )
+    shell.run("class Shop:\n    def price(self, item: str) -> int:\n        'Price.'\n        return 3\nshop = Shop()")
     shell.run(
         "%%agent a\ntools: [shop.price]\nscript:\n  - call: price\n    args: {item: tea}\n  - three\n---\nhow much?"
     )
@@ -205,9 +203,8 @@ def test_an_error_before_the_run_does_not_show_the_last_run_again(shell):
 
 def test_out_of_turns_is_shown_and_does_not_raise(shell):
     shell.run(WEATHER)
-    text = shell.text(
-        "%%agent bot --max-turns 1\ntools: [get_weather]\nscript:\n  - call: get_weather\n    args: {city: Oslo}\n---\ngo"
-    )
+    script = "script:\n  - call: get_weather\n    args: {city: Oslo}"
+    text = shell.text(f"%%agent bot --max-turns 1\ntools: [get_weather]\n{script}\n---\ngo")
     assert "max_turns=1" in text
 
 
@@ -379,7 +376,8 @@ def test_python_api_runs_in_a_cell_in_each_form(shell):
 def test_figures_come_right_after_the_run(shell):
     shell.run(
         "from matplotlib.figure import Figure\n"
-        "def draw() -> Figure:\n    'Draw.'\n    figure = Figure()\n    figure.subplots().set_title('Prices')\n    return figure"
+        "def draw() -> Figure:\n    'Draw.'\n    figure = Figure()\n"
+        "    figure.subplots().set_title('Prices')\n    return figure"
     )
     trace, image = shell.run("%%agent bot\ntools: [draw]\nscript:\n  - call: draw\n  - done\n---\ngo")
     assert set(image) == {"image/png", "text/plain"}

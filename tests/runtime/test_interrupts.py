@@ -1,4 +1,4 @@
-"""Interrupts: Ctrl-C ends a run as cancelled, wherever it is. Real signals; each program would otherwise wait a minute."""
+"""Interrupts: Ctrl-C ends a run as cancelled, wherever it is. Real signals; without them each would wait a minute."""
 
 from __future__ import annotations
 
@@ -134,7 +134,8 @@ def test_a_long_run_that_never_waits_can_be_cancelled():
             return sum(range(20000))
 
         async def main():
-            agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call("spin", {"i": i}) for i in range(100_000)]), tools=[spin], max_turns=100_000)
+            script = [ScriptedLLM.tool_call("spin", {"i": i}) for i in range(100_000)]
+            agent = Agent("a", ScriptedLLM(script), tools=[spin], max_turns=100_000)
             task = asyncio.ensure_future(agent.arun("go"))
             await asyncio.sleep(0.3)
             task.cancel()

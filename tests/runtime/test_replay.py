@@ -64,8 +64,7 @@ SCRIPTS = {
 def agent_at(script, position=0):
     llm = ScriptedLLM(script)
     llm.position = position
-    agent = Agent("a", llm, "Be brief.", tools=[add, aadd, double, fail], max_turns=5)
-    return agent
+    return Agent("a", llm, "Be brief.", tools=[add, aadd, double, fail], max_turns=5)
 
 
 def replay(agent, events, asynchronous, **more):
