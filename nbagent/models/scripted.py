@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
 from nbagent.messages import ModelReply, ModelRequest, ToolCall, Usage
@@ -131,15 +131,15 @@ class ScriptedLLM:
         return f"ScriptedLLM({_count(len(self.script), 'reply', 'replies')}, {self.position} used)"
 
 
-def as_reply(entry: Any, request: ModelRequest) -> ModelReply:
+def as_reply(entry: object, request: ModelRequest) -> ModelReply:
     """What an entry answers to a request. Raises the entry where it is an exception."""
     if isinstance(entry, str):
         return ModelReply(entry)
     if isinstance(entry, ModelReply):
         return entry
-    if isinstance(entry, (list, tuple)):
-        return _several(entry, request)
-    if isinstance(entry, BaseException) or (isinstance(entry, type) and issubclass(entry, BaseException)):
+    if isinstance(entry, list | tuple):
+        return _several(cast("list[object]", entry), request)
+    if _is_exception(entry):
         raise entry
     if callable(entry):
         return as_reply(entry(request), request)
@@ -149,13 +149,17 @@ def as_reply(entry: Any, request: ModelRequest) -> ModelReply:
     )
 
 
+def _is_exception(entry: object) -> TypeGuard[BaseException | type[BaseException]]:
+    return isinstance(entry, BaseException) or (isinstance(entry, type) and issubclass(entry, BaseException))
+
+
 def _calls_in(entry: object) -> int:
     if isinstance(entry, ModelReply):
         return len(entry.tool_calls)
     return sum(map(_calls_in, cast("list[object]", entry))) if isinstance(entry, list | tuple) else 0
 
 
-def _several(entries: Iterable[Any], request: ModelRequest) -> ModelReply:
+def _several(entries: Iterable[object], request: ModelRequest) -> ModelReply:
     """One reply out of several: their texts joined by lines, their calls in order."""
     replies = [as_reply(entry, request) for entry in entries]
     calls = tuple(call for reply in replies for call in reply.tool_calls)

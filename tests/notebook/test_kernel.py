@@ -1,0 +1,234 @@
+"""A real kernel, spoken to as a front end does: cells with ids, interrupts, and the bytes of outputs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from queue import Empty
+
+import nbformat
+import pytest
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+
+class Kernel:
+    """A kernel and its client."""
+
+    def __init__(self):
+        self.manager = KernelManager(kernel_name="python3")
+        self.manager.start_kernel()
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+
+    def start(self, code, cell_id=None, allow_stdin=False):
+        """Sends a cell, with its id as JupyterLab sends it."""
+        content = {
+            "code": code, "silent": False, "store_history": True, "user_expressions": {},
+            "allow_stdin": allow_stdin, "stop_on_error": True,
+        }  # fmt: skip
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
+    def wait(self, message_id, timeout=60):
+        """The outputs of a cell, once it is idle."""
+        outputs, deadline = [], time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            try:
+                message = self.client.get_iopub_msg(timeout=1)
+            except Empty:
+                continue
+            if message["parent_header"].get("msg_id") != message_id:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            if kind == "status" and content["execution_state"] == "idle":
+                return outputs
+            if kind not in ("status", "execute_input"):
+                outputs.append((kind, content))
+        raise AssertionError(f"still busy after {timeout} s: {outputs}")
+
+    def wait_for_output(self, message_id, text):
+        while True:
+            message = self.client.get_iopub_msg(timeout=60)
+            if message["parent_header"].get("msg_id") == message_id and text in str(message["content"]):
+                return
+
+    def run(self, code, cell_id=None, **more):
+        return self.wait(self.start(code, cell_id, **more))
+
+    def value(self, expression):
+        """What an expression prints."""
+        [(_, content)] = self.run(f"print({expression})")
+        return content["text"].strip()
+
+    def close(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+        self.client.context.destroy(0)
+
+
+@pytest.fixture
+def kernel():
+    kernel = Kernel()
+    try:
+        assert kernel.run("%load_ext nbagent") == []
+        yield kernel
+    finally:
+        kernel.close()
+
+
+HEADER = "%%agent bot\nscript: [one, two, three, four]\n---\n"
+
+
+def test_a_cell_that_runs_again_replaces_its_own_turn_and_rewinds_the_script(kernel):
+    kernel.run(HEADER + "first", "a")
+    kernel.run("%%agent bot\nsecond", "b")
+    kernel.run("%%agent bot\nsecond again", "b")
+    assert kernel.value("[m.content for m in bot.history]") == "['first', 'one', 'second again', 'two']"
+    kernel.run("%agent bot third\n%agent bot fourth", "c")
+    for _ in range(2):
+        kernel.run("%agent bot third\n%agent bot fourth", "c")
+    assert kernel.value("len(bot.history), bot.last.final_output") == "8 four"
+    kernel.run(HEADER + "first again", "a")
+    assert kernel.value("bot.history[0].content, bot.history[1].content, len(bot.history)") == "first again one 8"
+
+
+def test_without_cell_ids_each_execution_is_a_new_turn(kernel):
+    kernel.run(HEADER + "first")
+    kernel.run("%%agent bot\nsecond")
+    kernel.run("%%agent bot\nsecond")
+    assert kernel.value("len(bot.history), bot.model.position") == "6 3"
+
+
+@pytest.mark.parametrize("body", ["time.sleep(60)", "while True: pass", "await asyncio.sleep(60)"])
+def test_an_interrupt_ends_the_run_shows_it_and_leaves_the_kernel_alive(kernel, body):
+    kernel.run(
+        f"import asyncio, sys, time\n{'async ' if 'await' in body else ''}def wait() -> str:\n"
+        f"    'Wait.'\n    started.append(1)\n    {body}\nstarted = []"
+    )
+    running = kernel.start("%%agent bot\ntools: [wait]\nscript:\n  - call: wait\n  - done\n---\ngo", "a")
+    time.sleep(2)
+    kernel.manager.interrupt_kernel()
+    outputs = kernel.wait(running, timeout=20)
+    assert [kind for kind, _ in outputs] == ["display_data", "error"]
+    assert "cancelled" in outputs[0][1]["data"]["text/plain"]
+    assert outputs[1][1]["ename"] == "KeyboardInterrupt"
+    assert kernel.value("started, bot.last.status, bot.model.position, bot.history") == "[1] cancelled 0 ()"
+    kernel.run("%%agent bot\nscript: [fine]\n---\nagain", "b")
+    assert kernel.value("bot.last.final_output") == "fine"
+
+
+def test_an_awaited_arun_and_a_plain_run_are_interrupted_too(kernel):
+    kernel.run(
+        "import asyncio\nfrom nbagent import Agent, ScriptedLLM\n"
+        "async def wait() -> str:\n    'Wait.'\n    await asyncio.sleep(60)\n"
+        "def new():\n    return Agent('a', ScriptedLLM([ScriptedLLM.tool_call('wait'), 'done']), tools=[wait])"
+    )
+    for call in ("await a.arun('go')", "a.run('go')"):
+        running = kernel.start(f"a = new()\n{call}")
+        time.sleep(1.5)
+        kernel.manager.interrupt_kernel()
+        [(kind, content)] = kernel.wait(running, timeout=20)
+        assert (kind, content["ename"]) in {("error", "KeyboardInterrupt"), ("error", "CancelledError")}
+        assert kernel.value("a.last.status") == "cancelled"
+
+
+def test_interactive_and_headless_runs_write_the_same_outputs(kernel):
+    cell = HEADER + "hello"
+    headless = kernel.run(cell, "a", allow_stdin=False)
+    kernel.run("%agent reset bot")
+    assert kernel.run(cell, "a", allow_stdin=True) == headless
+
+
+def test_errors_are_real_ones_and_one_line(kernel):
+    [(kind, content)] = kernel.run("%%agent bot\nhello")
+    assert (kind, content["ename"]) == ("error", "CellError")
+    assert len(content["traceback"]) == 1
+
+
+def executed(name):
+    notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    resources = {"metadata": {"path": str(NOTEBOOKS)}}
+    return NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in NOTEBOOKS.glob("*.ipynb")))
+def test_nbclient_gives_byte_identical_outputs(name):
+    first, second = ([cell.get("outputs") for cell in executed(name).cells] for _ in range(2))
+    assert first == second
+    kept = [cell.get("outputs") for cell in nbformat.read(NOTEBOOKS / name, as_version=4).cells]
+    assert _without_pictures(first) == _without_pictures(kept)
+
+
+def _without_pictures(cells):
+    """The bytes of a plot differ between versions of its library; nbval leaves them out, too."""
+    return [
+        [
+            {**output, "data": {k: v for k, v in output.get("data", {}).items() if k != "image/png"}}
+            for output in outputs or []
+        ]
+        for outputs in cells
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%%agent bot\nhello",
+        "%%agent bot",
+        "%%agent bot\nmodle: x\n---\nhello",
+        "%%agent bot\nscript: []\n---\nhello",
+        "# a comment\n%%agent bot --nothing\nhello",
+    ],
+)
+def test_nbclient_fails_on_a_wrong_cell(source):
+    from nbclient.exceptions import CellExecutionError
+
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("%load_ext nbagent"), nbformat.v4.new_code_cell(source)]
+    )
+    with pytest.raises(CellExecutionError):
+        NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+
+
+def test_nbval_fails_on_a_wrong_cell_and_on_a_changed_transcript(tmp_path):
+    cells = [
+        nbformat.v4.new_code_cell(source) for source in ("%load_ext nbagent", HEADER + "hello", "%%agent bot\nmore")
+    ]
+    good = nbformat.v4.new_notebook(
+        cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
+    NotebookClient(good, timeout=60, kernel_name="python3").execute()
+    changed, wrong = nbformat.from_dict(good), nbformat.from_dict(good)
+    data = changed.cells[2].outputs[0].data
+    data["text/plain"] = data["text/plain"].replace("two", "2wo")
+    wrong.cells[2] = nbformat.v4.new_code_cell("%%agent other\nhello")
+    assert [_nbval(tmp_path, notebook) for notebook in (good, changed, wrong)] == [0, 1, 1]
+
+
+def _nbval(folder, notebook):
+    """The exit status of nbval on a notebook."""
+    nbformat.write(notebook, folder / "notebook.ipynb")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        "/dev/null",
+        "notebook.ipynb",
+    ]
+    return subprocess.run(command, capture_output=True, timeout=120, cwd=folder).returncode
