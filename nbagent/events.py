@@ -6,8 +6,9 @@ place that has to learn it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from nbagent.values import value
 
 if TYPE_CHECKING:
     from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunStarted:
     """A run began."""
 
@@ -32,14 +33,14 @@ class RunStarted:
     """What was said before."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PromptAssembled:
     """observe() built the prompt."""
 
     prompt: Prompt
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelRequested:
     """A model call is on its way."""
 
@@ -49,7 +50,7 @@ class ModelRequested:
     """Hash of the request, compared when the journal is driven again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TextDelta:
     """A piece of a reply's text, while it streams. Shown, never in the journal."""
 
@@ -57,7 +58,7 @@ class TextDelta:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelReplied:
     """A model call ended with a reply."""
 
@@ -65,7 +66,7 @@ class ModelReplied:
     reply: ModelReply
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolStarted:
     """A tool is about to run: from here on the outside world may have changed."""
 
@@ -75,7 +76,7 @@ class ToolStarted:
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolReturned:
     """A tool call has its observation. Calls that were refused have one too, with no `ToolStarted` before it."""
 
@@ -84,7 +85,7 @@ class ToolReturned:
     observation: Observation
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RunFinished:
     """A run ended, or paused (`interrupted`)."""
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, Literal, overload
+
+from nbagent.values import field, value
 
 Role = Literal["system", "user", "assistant", "tool"]
 ObservationStatus = Literal["success", "partial", "error"]
@@ -17,7 +20,7 @@ COMPLETE = frozenset({"stop", "tool_calls"})
 """The finish reasons of a whole reply. With any other, none of the reply's tool calls runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolCall:
     """A model's request to run a tool."""
 
@@ -27,7 +30,7 @@ class ToolCall:
     """JSON text, exactly as the model sent it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message:
     """An entry of the conversation."""
 
@@ -38,7 +41,7 @@ class Message:
     """On a `tool` message: which call it answers."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """Tokens of one model call, or of several added up."""
 
@@ -59,7 +62,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Image:
     """A picture that a tool returned."""
 
@@ -68,7 +71,7 @@ class Image:
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolFailure:
     """Why a tool call has no result."""
 
@@ -78,7 +81,7 @@ class ToolFailure:
     """The whole traceback, for people; it holds paths, so it is neither compared nor shown to the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Observation:
     """What came back from a tool call."""
 
@@ -105,7 +108,7 @@ class Observation:
         return Message("tool", self.content, tool_call_id=self.call_id)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Source:
     """Where a piece of a prompt comes from: `Source("variable", "city: str")`."""
 
@@ -116,7 +119,7 @@ class Source:
         return f"{self.kind} {self.detail}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Segment:
     """A piece of the assembled prompt, with its source."""
 
@@ -140,14 +143,16 @@ class ToolSchema:
 
     @cached_property
     def digest(self) -> str:
-        return fingerprint(self.name, self.description, self.parameters)
+        # Canonical JSON, so that neither the order of a dict nor a lone surrogate matters.
+        text = json.dumps([self.name, self.description, self.parameters], sort_keys=True)
+        return blake2b(text.encode("ascii"), digest_size=6).hexdigest()
 
     @cached_property
     def characters(self) -> int:
         return len(self.name) + len(self.description) + len(json.dumps(self.parameters))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Prompt:
     """The assembled prompt: a record first; its messages are a view of it."""
 
@@ -175,7 +180,7 @@ class Prompt:
         return (*first, *self.history, Message("user", self.user))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelReply:
     """What a model answered."""
 
@@ -249,33 +254,43 @@ class Messages(Sequence[Message]):
 
     @property
     def digest(self) -> str:
-        """A hash over all messages, chained, so that the next one costs only what was added."""
+        """A hash over all messages, kept running, so that the next one costs only what was added."""
         return self._log.digest(self._length)
 
 
 class _Log:
-    """What several `Messages` share: the items, and their running sums and hashes, made when asked for."""
+    """What several `Messages` share: the items, and their running sums and hash, brought up to date when asked for."""
 
-    __slots__ = ("_digests", "_sums", "items")
+    __slots__ = ("_digests", "_hash", "_hashed", "_sums", "items")
 
     def __init__(self, items: Iterable[Message]) -> None:
         self.items = list(items)
         self._sums = [0]
-        self._digests = [""]
+        self._hash = blake2b(digest_size=12)
+        self._hashed = 0
+        self._digests: dict[int, str] = {}
 
     def characters(self, length: int) -> int:
-        for message in self.items[len(self._sums) - 1 : length]:
-            called = sum(len(c.name) + len(c.arguments) for c in message.tool_calls)
-            self._sums.append(self._sums[-1] + len(message.content) + called)
-        return self._sums[length]
+        sums = self._sums
+        for message in self.items[len(sums) - 1 : length]:
+            count = len(message.content)
+            for call in message.tool_calls:
+                count += len(call.name) + len(call.arguments)
+            sums.append(sums[-1] + count)
+        return sums[length]
 
     def digest(self, length: int) -> str:
-        for message in self.items[len(self._digests) - 1 : length]:
-            self._digests.append(fingerprint(self._digests[-1], _plain(message)))
+        if length not in self._digests:
+            if length < self._hashed:  # an older view is asked for the first time
+                return _Log(self.items[:length]).digest(length)
+            for message in self.items[self._hashed : length]:
+                self._hash.update(_canonical(message).encode("ascii"))
+            self._hashed = length
+            self._digests[length] = self._hash.hexdigest()
         return self._digests[length]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelRequest:
     """What is sent to a model."""
 
@@ -284,20 +299,24 @@ class ModelRequest:
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        return fingerprint(self.messages.digest, [tool.digest for tool in self.tools])
+        return f"{self.messages.digest}-{_joined(tuple([tool.digest for tool in self.tools]))}"
 
     @property
     def characters(self) -> int:
         """How many characters go to the model, tool descriptions included."""
-        return self.messages.characters + sum(tool.characters for tool in self.tools)
+        total = self.messages.characters
+        for tool in self.tools:
+            total += tool.characters
+        return total
 
 
-def fingerprint(*values: Any) -> str:
-    """A short hash of plain values. Canonical JSON, so that neither dict order nor a lone surrogate matters."""
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
-    return blake2b(text.encode("ascii"), digest_size=12).hexdigest()
+def _canonical(message: Message) -> str:
+    """A message as JSON, always the same text for the same message. By hand: it is made twice in every turn."""
+    calls = ",".join([f"[{_quoted(c.id)},{_quoted(c.name)},{_quoted(c.arguments)}]" for c in message.tool_calls])
+    answers = "null" if message.tool_call_id is None else _quoted(message.tool_call_id)
+    return f'["{message.role}",{_quoted(message.content)},[{calls}],{answers}]\n'
 
 
-def _plain(message: Message) -> list[Any]:
-    calls = [[call.id, call.name, call.arguments] for call in message.tool_calls]
-    return [message.role, message.content, calls, message.tool_call_id]
+@lru_cache(maxsize=256)
+def _joined(digests: tuple[str, ...]) -> str:
+    return blake2b(",".join(digests).encode("ascii"), digest_size=6).hexdigest()

@@ -42,7 +42,7 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
             mended = _once_only(mended + bool(clash), clash, turn)
             observations = yield CallTools(setup.tools, renamed, turn, clash)
             answered = Message("assistant", reply.content, renamed)
-            messages += (answered, *(observation.message for observation in observations))
+            messages += (answered, *[observation.message for observation in observations])
         elif reply.content.strip():
             return Outcome("completed", reply.content)
         else:

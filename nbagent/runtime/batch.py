@@ -30,7 +30,7 @@ class Undecided(Exception):
         self.calls = calls
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Use:
     """A step for a driver: run these, side by side where there are several, and report each to `done`."""
 
@@ -69,24 +69,26 @@ class Batch:
 
     def steps(self) -> Generator[Use, None, tuple[Observation, ...]]:
         """Asks the driver to run what has to run. Returns the observations in the order of the calls."""
-        open_calls = [(i, call) for i, call in enumerate(self._effect.calls) if i not in self._observations]
         together = self._side_by_side()
-        self._ask_about_unknown(open_calls)
+        self._ask_about_unknown()
         runnable: list[Invocation] = []
-        for index, call in open_calls:
+        for index, call in enumerate(self._effect.calls):
+            if index in self._observations:
+                continue
             checked = self._check(index, call)
             if isinstance(checked, ToolFailure):
                 self._record(index, refuse(call, checked))
                 continue
             self._start(index, call)
-            runnable.append(checked)
-            if not together:
-                yield Use(self, (runnable.pop(),))
+            if together:
+                runnable.append(checked)
+            else:
+                yield Use(self, (checked,))
         if runnable:
             yield Use(self, tuple(runnable))
         if together:
             self._journal.settle(self._first)
-        return tuple(self._observations[i] for i in range(len(self._effect.calls)))
+        return tuple([self._observations[index] for index in range(len(self._effect.calls))])
 
     def returned(self, invocation: Invocation, outcome: Outcome) -> None:
         """A tool has ended. Raises where its outcome ends the run."""
@@ -94,16 +96,16 @@ class Batch:
         self._record(invocation.index, observe(call, invocation.tool, outcome))
 
     def _side_by_side(self) -> bool:
-        tools = [self._effect.tools.get(call.name) for call in self._effect.calls]
-        return len(tools) > 1 and all(tool is not None and tool.parallel for tool in tools)
+        calls, tools = self._effect.calls, self._effect.tools
+        return len(calls) > 1 and all((tool := tools.get(call.name)) is not None and tool.parallel for call in calls)
 
-    def _ask_about_unknown(self, open_calls: list[tuple[int, ToolCall]]) -> None:
+    def _ask_about_unknown(self) -> None:
         """Raises `Undecided` where a call was started and may not simply run again."""
-        if self._unknown == "run_again":
+        if not self._started or self._unknown == "run_again":
             return
-        started = [call for index, call in open_calls if index in self._started]
-        tools = self._effect.tools
-        asked = [call for call in started if (tool := tools.get(call.name)) is None or not tool.idempotent]
+        waiting = sorted(self._started - self._observations.keys())
+        calls, tools = [self._effect.calls[index] for index in waiting], self._effect.tools
+        asked = [call for call in calls if (tool := tools.get(call.name)) is None or not tool.idempotent]
         if asked:
             raise Undecided(tuple(asked))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nbagent.runtime.capture import printing
+from nbagent.runtime.capture import Printing
 from nbagent.runtime.interrupts import interruptible
 from nbagent.runtime.loop_thread import on_loop_thread
 
@@ -24,7 +24,7 @@ CANCEL_GRACE = 0.5
 """Seconds that a cancelled async tool has to end before the run goes on without it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Invocation:
     """A tool call whose arguments have been checked."""
 
@@ -34,7 +34,7 @@ class Invocation:
     kwargs: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
     """What came of an invocation: a value, or whatever was raised."""
 
@@ -50,19 +50,19 @@ Done = tuple[Invocation, Outcome]
 def call(invocation: Invocation) -> Outcome:
     """Runs a sync tool here. Catches everything, KeyboardInterrupt and SystemExit too: the run decides about it."""
     value, error = None, None
-    with printing() as printed:
+    with Printing() as printed:
         try:
             value = invocation.tool.function(*invocation.args, **invocation.kwargs)
         except BaseException as raised:  # noqa: BLE001
             error = raised
-    return Outcome(value, error, printed.getvalue())
+    return Outcome(value, error, printed.text)
 
 
 @interruptible
 async def acall(invocation: Invocation) -> Outcome:
     """Awaits an async tool. A cancellation of the task itself goes through."""
     value, error = None, None
-    with printing() as printed:
+    with Printing() as printed:
         try:
             value = await invocation.tool.function(*invocation.args, **invocation.kwargs)
         except asyncio.CancelledError as raised:
@@ -72,7 +72,7 @@ async def acall(invocation: Invocation) -> Outcome:
             error = raised
         except BaseException as raised:  # noqa: BLE001
             error = raised
-    return Outcome(value, error, printed.getvalue())
+    return Outcome(value, error, printed.text)
 
 
 def call_all(invocations: tuple[Invocation, ...]) -> Iterator[Done]:

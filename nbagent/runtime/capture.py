@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from contextlib import contextmanager
 from contextvars import ContextVar
 from io import StringIO
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Iterable
 
 _sink: ContextVar[StringIO | None] = ContextVar("nbagent_printed", default=None)
 """Where this task or thread prints to. A context variable, so that tools that run side by side stay apart."""
@@ -62,10 +61,6 @@ class _Routing:
                 self._remove()
 
     def _install(self) -> None:
-        # catch_warnings also makes Python forget which warnings it has shown, so that a cell that is
-        # run again warns again, and shows the same output.
-        self._warnings = warnings.catch_warnings()
-        self._warnings.__enter__()
         self._show = warnings.showwarning
         warnings.showwarning = self._warn
         self._routers = (_Router(sys.stdout), _Router(sys.stderr))
@@ -73,32 +68,43 @@ class _Routing:
 
     def _remove(self) -> None:
         out, err = self._routers
-        # Somebody may have put a stream of their own in place meanwhile; that one is left alone.
+        # Somebody may have put something of their own in place meanwhile; that is left alone.
         if sys.stdout is out:
             sys.stdout = out.under
         if sys.stderr is err:
             sys.stderr = err.under
-        self._warnings.__exit__(None, None, None)
+        if warnings.showwarning == self._warn:
+            warnings.showwarning = self._show
 
     def _warn(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         # The standard form names a file, which in a kernel has the process id in its path.
         if (sink := _sink.get()) is None:
             self._show(message, category, *where, **more)
-        else:
-            sink.write(f"{category.__name__}: {message}\n")
+            return
+        sink.write(f"{category.__name__}: {message}\n")
+        with warnings.catch_warnings():
+            # Python then forgets what it has warned of, so that a cell that runs again warns again.
+            pass
 
 
 _routing = _Routing()
 
 
-@contextmanager
-def printing() -> Generator[StringIO]:
-    """Collects what the body prints and warns."""
-    sink = StringIO()
-    token = _sink.set(sink)
-    _routing.enter()
-    try:
-        yield sink
-    finally:
+class Printing:
+    """Collects what is printed and warned between `with Printing() as printed:` and its end, in `printed.text`."""
+
+    __slots__ = ("_sink", "_token")
+
+    def __enter__(self) -> Self:
+        self._sink = StringIO()
+        self._token = _sink.set(self._sink)
+        _routing.enter()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
         _routing.leave()
-        _sink.reset(token)
+        _sink.reset(self._token)
+
+    @property
+    def text(self) -> str:
+        return self._sink.getvalue()

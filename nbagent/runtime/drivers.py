@@ -12,7 +12,7 @@ from nbagent.runtime.interrupts import interruptible, listening
 from nbagent.runtime.run import Ask, Run, Step
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Sequence
 
     from nbagent.events import StreamEvent
     from nbagent.models.model import Piece
@@ -29,11 +29,11 @@ def drive(run: Run) -> Generator[StreamEvent]:
         try:
             step = next(steps) if error is None else steps.throw(error)
         except StopIteration:
-            yield from news
+            yield from news.take()
             return
         try:
             error = None
-            yield from news
+            yield from news.take()
             yield from _take(step, news)
         except BaseException as raised:  # noqa: BLE001 - the run decides what it means, and raises it again
             error = raised
@@ -48,13 +48,13 @@ async def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
             try:
                 step = next(steps) if error is None else steps.throw(error)
             except StopIteration:
-                for event in news:
+                for event in news.take():
                     yield event
                 return
             try:
                 error = None
                 await breath.taken()
-                for event in news:
+                for event in news.take():
                     yield event
                 async with aclosing(_atake(step, news)) as events:
                     async for event in events:
@@ -70,7 +70,7 @@ def _take(step: Step, news: _News) -> Generator[StreamEvent]:
     else:
         for invocation, outcome in call_all(step.invocations):
             step.done(invocation, outcome)
-            yield from news
+            yield from news.take()
 
 
 async def _atake(step: Step, news: _News) -> AsyncGenerator[StreamEvent]:
@@ -83,7 +83,7 @@ async def _atake(step: Step, news: _News) -> AsyncGenerator[StreamEvent]:
         async with aclosing(acall_all(step.invocations)) as returned:
             async for invocation, outcome in returned:
                 step.done(invocation, outcome)
-                for event in news:
+                for event in news.take():
                     yield event
 
 
@@ -94,16 +94,18 @@ async def _pieces(step: Ask) -> AsyncGenerator[Piece]:
 
 
 class _News:
-    """The journal's events that have not been yielded yet; iterating moves on."""
+    """The journal's events that have not been yielded yet."""
+
+    __slots__ = ("_events", "_seen")
 
     def __init__(self, run: Run) -> None:
         self._events = run.journal.events
         self._seen = 0
 
-    def __iter__(self) -> Generator[StreamEvent]:
-        while self._seen < len(self._events):
-            self._seen += 1
-            yield self._events[self._seen - 1]
+    def take(self) -> Sequence[StreamEvent]:
+        """What has come since the last time."""
+        seen, self._seen = self._seen, len(self._events)
+        return self._events[seen:] if seen < self._seen else ()
 
 
 class _Breath:

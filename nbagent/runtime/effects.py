@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nbagent.tools.registry import ToolRegistry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Assemble:
     """Build the prompt. Answer: `Prompt`."""
 
@@ -22,7 +22,7 @@ class Assemble:
     """The tools as they are now: a replayed prompt must have described the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallModel:
     """Send a request. Answer: `ModelReply`."""
 
@@ -31,7 +31,7 @@ class CallModel:
     turn: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallTools:
     """Run the tool calls of one reply. Answer: a tuple with an `Observation` for each, in their order."""
 
@@ -42,7 +42,7 @@ class CallTools:
     """Where not empty: no call runs, each is answered with this."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
     """How a loop ended."""
 

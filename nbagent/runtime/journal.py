@@ -60,6 +60,11 @@ class Recording:
     def __iter__(self) -> Iterator[Event]:
         return iter(self._events[self._next :])
 
+    @property
+    def left(self) -> bool:
+        """Whether anything is left."""
+        return self._next < len(self._events)
+
     def take(self, kind: type[E], where: str) -> E | None:
         """The next recorded event, which has to be of this kind; None where the recording is used up.
 

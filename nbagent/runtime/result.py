@@ -88,7 +88,7 @@ class RunResult:
 
     events: tuple[Event, ...]
 
-    @cached_property
+    @property
     def _finished(self) -> RunFinished:
         last = self.events[-1] if self.events else None
         return last if isinstance(last, RunFinished) else RunFinished("cancelled", None, "the run has not ended")
@@ -126,10 +126,13 @@ class RunResult:
         pendings = tuple(PendingAction(call.name, call.arguments, call.id) for call in waiting)
         return Interrupt(pendings, self.stop_reason)
 
-    @cached_property
+    @property
     def prompt(self) -> Prompt | None:
         """The assembled prompt; None where the run ended before there was one."""
-        return next((e.prompt for e in self.events if isinstance(e, PromptAssembled)), None)
+        for event in self.events:
+            if isinstance(event, PromptAssembled):
+                return event.prompt
+        return None
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
@@ -164,9 +167,10 @@ class RunResult:
     @property
     def new_messages(self) -> tuple[Message, ...]:
         """What the run adds to the history: task and answer of a completed run, else nothing."""
-        if self.status != "completed" or self.prompt is None:
+        finished, prompt = self._finished, self.prompt
+        if finished.status != "completed" or prompt is None:
             return ()
-        return (Message("user", self.prompt.user), Message("assistant", str(self.final_output)))
+        return (Message("user", prompt.user), Message("assistant", str(finished.final_output)))
 
     @cached_property
     def _trace(self) -> Trace:

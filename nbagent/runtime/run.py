@@ -147,9 +147,10 @@ class Run:
 
     def _call_tools(self, effect: CallTools) -> Generator[Use, None, tuple[Observation, ...]]:
         batch = Batch(effect, self.journal, self._unknown)
-        batch.replay(self._recording.take_calls(effect.turn))
-        if not batch.complete:
-            self._recording.check_open(f"turn {effect.turn}")
+        if self._recording.left:
+            batch.replay(self._recording.take_calls(effect.turn))
+            if not batch.complete:
+                self._recording.check_open(f"turn {effect.turn}")
         return (yield from batch.steps())
 
 

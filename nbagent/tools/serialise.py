@@ -22,7 +22,7 @@ _LOOK_FOR_IMAGES = 1_000
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Described:
     """A value as a model gets it."""
 
@@ -41,6 +41,8 @@ def describe(value: Any) -> Described:
     """
     if type(value) is str:
         return Described(sound(value), "success", value, ())
+    if type(value) is int:
+        return Described(str(value), "success", value, ())
     if issubclass(type(value), ToolResponse):
         plain = Plain(_LOOK_FOR_IMAGES)
         plain.of(value.data)
