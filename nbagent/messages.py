@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, Literal, overload
@@ -132,7 +131,7 @@ class Segment:
     """Why it was dropped, where it was."""
 
 
-@dataclass(frozen=True)
+@value
 class ToolSchema:
     """How a tool is described to a model."""
 
@@ -141,15 +140,8 @@ class ToolSchema:
     parameters: Mapping[str, Any]
     """A JSON schema of type object."""
 
-    @cached_property
-    def digest(self) -> str:
-        # Canonical JSON, so that neither the order of a dict nor a lone surrogate matters.
-        text = json.dumps([self.name, self.description, self.parameters], sort_keys=True)
-        return blake2b(text.encode("ascii"), digest_size=6).hexdigest()
-
-    @cached_property
-    def characters(self) -> int:
-        return len(self.name) + len(self.description) + len(json.dumps(self.parameters))
+    def __hash__(self) -> int:
+        return hash(self.name)  # the parameters are a dict
 
 
 @value
@@ -299,15 +291,12 @@ class ModelRequest:
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        return f"{self.messages.digest}-{_joined(tuple([tool.digest for tool in self.tools]))}"
+        return f"{self.messages.digest}-{_tools_digest(self.tools)}"
 
     @property
     def characters(self) -> int:
         """How many characters go to the model, tool descriptions included."""
-        total = self.messages.characters
-        for tool in self.tools:
-            total += tool.characters
-        return total
+        return self.messages.characters + _tools_characters(self.tools)
 
 
 def _canonical(message: Message) -> str:
@@ -317,6 +306,16 @@ def _canonical(message: Message) -> str:
     return f'["{message.role}",{_quoted(message.content)},[{calls}],{answers}]\n'
 
 
-@lru_cache(maxsize=256)
-def _joined(digests: tuple[str, ...]) -> str:
-    return blake2b(",".join(digests).encode("ascii"), digest_size=6).hexdigest()
+# The tools are the same in every turn of a run.
+
+
+@lru_cache(maxsize=64)
+def _tools_digest(tools: tuple[ToolSchema, ...]) -> str:
+    # Canonical JSON, so that neither the order of a dict nor a lone surrogate matters.
+    text = json.dumps([[tool.name, tool.description, tool.parameters] for tool in tools], sort_keys=True)
+    return blake2b(text.encode("ascii"), digest_size=6).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _tools_characters(tools: tuple[ToolSchema, ...]) -> int:
+    return sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in tools)

@@ -18,7 +18,7 @@ def value(cls: type[T]) -> type[T]:
     Fields may have defaults; default factories are not supported.
     """
     made: Any = dataclass(frozen=True, slots=True, init=False)(cls)
-    parameters, writes, names = ["self"], [], dict[str, Any]()
+    parameters, writes, names = ["self"], list[str](), dict[str, Any]()
     for one in fields(made):
         names[f"_set_{one.name}"] = getattr(made, one.name).__set__
         writes.append(f"    _set_{one.name}(self, {one.name})")

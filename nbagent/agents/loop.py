@@ -63,7 +63,10 @@ class _CallIds:
         A provider that counts its ids anew in every turn is no error; the same id twice in one reply is ambiguous.
         """
         ids = [call.id for call in calls]
-        shared = next((one for one in ids if ids.count(one) > 1), None) if len(ids) > 1 else None
+        if len(ids) == 1 and ids[0] not in self._seen and ids[0]:
+            self._seen.add(ids[0])
+            return calls, ""
+        shared = next((one for one in ids if ids.count(one) > 1), None)
         clash = (
             ""
             if shared is None

@@ -168,7 +168,9 @@ def _several(entries: Iterable[object], request: ModelRequest) -> ModelReply:
 
 
 def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
-    written = len(reply.content) + sum(len(c.name) + len(c.arguments) for c in reply.tool_calls)
+    written = len(reply.content)
+    for call in reply.tool_calls:
+        written += len(call.name) + len(call.arguments)
     return Usage(-(-request.characters // 4), -(-written // 4), estimated=True)
 
 

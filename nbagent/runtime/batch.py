@@ -44,6 +44,8 @@ class Use:
 class Batch:
     """Checks the calls, starts them in order (or together, where every tool allows it), and collects what returns."""
 
+    __slots__ = ("_effect", "_first", "_journal", "_observations", "_started", "_unknown")
+
     def __init__(self, effect: CallTools, journal: Journal, unknown: Unknown) -> None:
         self._effect = effect
         self._journal = journal

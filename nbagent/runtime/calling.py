@@ -113,9 +113,9 @@ async def acall_all(invocations: tuple[Invocation, ...]) -> AsyncGenerator[Done]
 
 def _one_by_one(invocations: tuple[Invocation, ...]) -> bool:
     """Sync tools that run in this thread: a lone one, and all of them where there are no threads (Pyodide)."""
-    if any(invocation.tool.is_async for invocation in invocations):
-        return False
-    return len(invocations) == 1 or sys.platform == "emscripten"
+    if len(invocations) == 1:
+        return not invocations[0].tool.is_async
+    return sys.platform == "emscripten" and not any(invocation.tool.is_async for invocation in invocations)
 
 
 def _submit(invocation: Invocation) -> Future[Outcome]:

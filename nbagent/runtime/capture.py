@@ -6,14 +6,13 @@ import inspect
 import sys
 import warnings
 from contextvars import ContextVar
-from io import StringIO
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_sink: ContextVar[StringIO | None] = ContextVar("nbagent_printed", default=None)
+_sink: ContextVar[list[str] | None] = ContextVar("nbagent_printed", default=None)
 """Where this task or thread prints to. A context variable, so that tools that run side by side stay apart."""
 
 
@@ -31,7 +30,10 @@ class _Router:
         frame = inspect.currentframe()
         asked_by = frame.f_back.f_globals.get("__name__") if frame and frame.f_back else None
         sink = None if asked_by in _DEBUGGERS else _sink.get()
-        return self.under.write(text) if sink is None else sink.write(text)
+        if sink is None:
+            return self.under.write(text)
+        sink.append(text)
+        return len(text)
 
     def writelines(self, lines: Iterable[str], /) -> None:
         for line in lines:
@@ -47,6 +49,7 @@ class _Routing:
     def __init__(self) -> None:
         self._lock = Lock()
         self._users = 0
+        self._routers = (_Router(sys.stdout), _Router(sys.stderr))
 
     def enter(self) -> None:
         with self._lock:
@@ -63,8 +66,10 @@ class _Routing:
     def _install(self) -> None:
         self._show = warnings.showwarning
         warnings.showwarning = self._warn
-        self._routers = (_Router(sys.stdout), _Router(sys.stderr))
-        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", self._routers)
+        out, err = self._routers
+        if out.under is not sys.stdout or err.under is not sys.stderr:
+            self._routers = out, err = _Router(sys.stdout), _Router(sys.stderr)
+        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", (out, err))
 
     def _remove(self) -> None:
         out, err = self._routers
@@ -81,7 +86,7 @@ class _Routing:
         if (sink := _sink.get()) is None:
             self._show(message, category, *where, **more)
             return
-        sink.write(f"{category.__name__}: {message}\n")
+        sink.append(f"{category.__name__}: {message}\n")
         with warnings.catch_warnings():
             # Python then forgets what it has warned of, so that a cell that runs again warns again.
             pass
@@ -96,7 +101,7 @@ class Printing:
     __slots__ = ("_sink", "_token")
 
     def __enter__(self) -> Self:
-        self._sink = StringIO()
+        self._sink: list[str] = []
         self._token = _sink.set(self._sink)
         _routing.enter()
         return self
@@ -107,4 +112,4 @@ class Printing:
 
     @property
     def text(self) -> str:
-        return self._sink.getvalue()
+        return "".join(self._sink)

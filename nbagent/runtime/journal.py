@@ -65,7 +65,7 @@ class Recording:
         """Whether anything is left."""
         return self._next < len(self._events)
 
-    def take(self, kind: type[E], where: str) -> E | None:
+    def take(self, kind: type[E], turn: int) -> E | None:
         """The next recorded event, which has to be of this kind; None where the recording is used up.
 
         Raises `Ended` where the recorded run stopped at this point, `DriftError` where it did something else.
@@ -79,6 +79,7 @@ class Recording:
         if isinstance(event, RunFinished):
             self._next += 1
             raise Ended(event)
+        where = f"turn {turn}" if turn else "outside the turns"
         raise DriftError(f"{where}: the recorded run has {type(event).__name__} here, this one {kind.__name__}")
 
     def take_calls(self, turn: int) -> tuple[ToolStarted | ToolReturned, ...]:
@@ -91,6 +92,6 @@ class Recording:
         self._next += len(taken)
         return tuple(taken)
 
-    def check_open(self, where: str) -> None:
+    def check_open(self, turn: int) -> None:
         """Raises as `take` does where anything is recorded here, whatever it is."""
-        self.take(_Nothing, where)
+        self.take(_Nothing, turn)

@@ -34,7 +34,7 @@ def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
 def _returned(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     described = describe(outcome.value)
     text, full_text = cut(described.text, tool.max_chars)
-    printed = cut(outcome.printed, tool.max_chars)[0]
+    printed = outcome.printed and cut(outcome.printed, tool.max_chars)[0]
     return Observation(
         call.id, text, described.status, printed, described.images, data=described.data, full_text=full_text
     )

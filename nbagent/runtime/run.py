@@ -93,12 +93,12 @@ class Run:
             self._loop.close()
 
     def _begin(self) -> None:
-        recorded = self._recording.take(RunStarted, "at the start")
+        recorded = self._recording.take(RunStarted, 0)
         self.journal.append(recorded or self._started)
 
     def _end(self, outcome: Outcome) -> None:
         finished = RunFinished(outcome.status, outcome.final_output, outcome.stop_reason)
-        recorded = self._recording.take(RunFinished, "at the end")
+        recorded = self._recording.take(RunFinished, 0)
         if recorded is not None and recorded != finished:
             raise DriftError(f"the recorded run ended with {recorded}, this one with {finished}")
         self.journal.append(finished)
@@ -124,7 +124,7 @@ class Run:
                     assert_never(effect)
 
     def _assemble(self, effect: Assemble) -> Prompt:
-        event = self._recording.take(PromptAssembled, "when the prompt was assembled")
+        event = self._recording.take(PromptAssembled, 0)
         if event is None:
             event = PromptAssembled(effect.observe())
         elif event.prompt.tools != effect.tools:
@@ -133,15 +133,15 @@ class Run:
         return event.prompt
 
     def _call_model(self, effect: CallModel) -> Generator[Ask, None, ModelReply]:
-        where = f"turn {effect.turn}"
-        requested = ModelRequested(effect.turn, effect.request.fingerprint())
-        recorded = self._recording.take(ModelRequested, where)
+        turn = effect.turn
+        requested = ModelRequested(turn, effect.request.fingerprint())
+        recorded = self._recording.take(ModelRequested, turn)
         if recorded is not None and recorded != requested:
-            raise DriftError(f"{where}: the request differs from the recorded one")
+            raise DriftError(f"turn {turn}: the request differs from the recorded one")
         self.journal.append(requested)
-        replied = self._recording.take(ModelReplied, where)
+        replied = self._recording.take(ModelReplied, turn)
         if replied is None:
-            replied = ModelReplied(effect.turn, (yield from _ask(effect)))
+            replied = ModelReplied(turn, (yield from _ask(effect)))
         self.journal.append(replied)
         return replied.reply
 
@@ -150,22 +150,26 @@ class Run:
         if self._recording.left:
             batch.replay(self._recording.take_calls(effect.turn))
             if not batch.complete:
-                self._recording.check_open(f"turn {effect.turn}")
+                self._recording.check_open(effect.turn)
         return (yield from batch.steps())
 
 
 def _ask(effect: CallModel) -> Generator[Ask, None, ModelReply]:
-    model, turn = f"model {effect.model.name!r}", effect.turn
+    turn = effect.turn
     ask = Ask(effect.model, effect.request, turn)
     try:
         yield ask
     except NBAgentError:
         raise
     except Exception as error:
-        raise ModelError(f"{model} failed in turn {turn}: {type(error).__name__}: {error}") from error
+        raise ModelError(f"{_named(effect)} failed in turn {turn}: {type(error).__name__}: {error}") from error
     if ask.reply is None:
-        raise ModelError(f"{model} ended its stream in turn {turn} without a reply", kind="incomplete")
+        raise ModelError(f"{_named(effect)} ended its stream in turn {turn} without a reply", kind="incomplete")
     return ask.reply
+
+
+def _named(effect: CallModel) -> str:
+    return f"model {effect.model.name!r}"
 
 
 def _tool_drift(prompt: Prompt, effect: Assemble) -> str:
