@@ -94,7 +94,7 @@ def test_a_cell_that_runs_again_replaces_its_own_turn(open_lab):
 
 
 def test_text_of_a_model_stays_text(open_lab):
-    hostile = "<img src=x onerror=\"document.title='pwned'\"> </details></div> costs $5 and $6, \\u202Eabc"
+    hostile = "<img src=x onerror=\"document.title='pwned'\"> </details></div> costs $5 and $6, \u202eabc"
     lab = open_lab(
         "hostile.ipynb", ["%load_ext nbagent", f"%%agent bot\nscript:\n  - {json.dumps(hostile)}\n---\n{hostile}"]
     )
