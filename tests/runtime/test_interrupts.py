@@ -13,6 +13,7 @@ PROGRAM = textwrap.dedent(
     import asyncio, os, signal, threading, time
     from nbagent import Agent, ScriptedLLM, tool
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit "ignored"
     once = threading.Lock()
 
     def interrupt_soon():
@@ -91,7 +92,7 @@ def run_program(run, tool="sync", wait="sleep", answer="pass", calls=1, parallel
         .replace("{parallel}", str(parallel))
         .replace("{run}", textwrap.indent(textwrap.dedent(RUNS[run]).strip(), "    ").strip())
     )
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=55)
+    done = subprocess.run([sys.executable, "-u", "-c", source], capture_output=True, text=True, timeout=55)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.splitlines()
 
@@ -147,5 +148,5 @@ def test_a_long_run_that_never_waits_can_be_cancelled():
         asyncio.run(main())
         """
     )
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=55, check=True)
+    done = subprocess.run([sys.executable, "-u", "-c", source], capture_output=True, text=True, timeout=55, check=True)
     assert done.stdout == "cancelled True\n"
