@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from nbagent.notebook.transform import QuestionLine, lift, make_awaiter
+from nbagent.notebook.transform import QuestionLine, lift, make_awaiter, nesting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -66,7 +66,7 @@ class AgentMagics:
         self._cells.run_line(line, local_ns)
 
     @no_var_expand
-    def cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None]:
+    def cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None] | None:
         """Describe an agent and run it.
 
         %%agent [NAME] [OPTIONS]
@@ -78,6 +78,8 @@ class AgentMagics:
         The result is `NAME.last`. `%%agent --help` (with any body) lists the options. Called from code, it returns a
         coroutine: `await get_ipython().run_cell_magic("agent", line, cell)`.
         """
+        if isinstance(cell, str) and nesting() > 1:
+            return self._cells.run_cell_plainly(line, cell)
         if isinstance(cell, str):
             return self._cells.run_cell(line, cell)
         # An awaited line magic comes here too, with local names (or None) in the place of a body.

@@ -139,11 +139,16 @@ def _tools(cell: Cell, kept: Agent | None, namespace: Namespace) -> ToolRegistry
     return registry
 
 
+def _is_own(name: str) -> bool:
+    """Whether a name of the namespace is likely the user's own, and not IPython's."""
+    return not name.startswith("_") and not hasattr(builtins, name) and name not in ("In", "Out", "get_ipython")
+
+
 def look_up(path: str, namespace: Namespace, key: str) -> Any:
     """The notebook variable `path` (dots go to attributes). Raises with the nearest name where there is none."""
     first, *attributes = path.split(".")
     if first not in namespace:
-        near = get_close_matches(first, [name for name in namespace if not name.startswith("_")], n=1)
+        near = get_close_matches(first, [name for name in namespace if _is_own(name)], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "; run the cell that defines it first"
         raise CellError(f"{key}: no variable {first!r} in the notebook{hint}")
     value = namespace[first]

@@ -56,13 +56,19 @@ class Cells:
     async def _run_cell(self, line: str, body: str) -> None:
         await self._arun(self._prepare(parse_cell(line, body), self._namespace))
 
+    def run_cell_plainly(self, line: str, body: str) -> None:
+        """An `%%agent` cell inside another cell magic, such as `%%capture`, where nothing can be awaited."""
+        self._run(self._prepare(parse_cell(line, body), self._namespace))
+
     async def arun_line(self, line: str, local: Mapping[str, Any] | None) -> None:
         """An `%agent` line at top level."""
         await self._arun(self._line(line, local))
 
     def run_line(self, line: str, local: Mapping[str, Any] | None) -> None:
         """An `%agent` line where nothing can be awaited, as inside a `def`."""
-        job = self._line(line, local)
+        self._run(self._line(line, local))
+
+    def _run(self, job: Job | None) -> None:
         if job is None:
             return
         try:
@@ -91,7 +97,7 @@ class Cells:
             show_run(self._shell, result)
 
     def _line(self, line: str, local: Mapping[str, Any] | None) -> Job | None:
-        parsed = parse_line(line)
+        parsed = parse_line(line or "--help")
         namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
         if parsed.subcommand is None:
             return self._prepare(parsed.cell, namespace)

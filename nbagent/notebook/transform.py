@@ -7,17 +7,32 @@ cell is an ordinary top-level-await cell: measured, the only style in which clic
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import tokenize
 from typing import TYPE_CHECKING
 
 from IPython.core.inputtransformer2 import EscapedCommand
+from IPython.core.interactiveshell import InteractiveShell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAGICS = ("agent",)
+_RUN_CELL_MAGIC = InteractiveShell.run_cell_magic.__code__  # pyright: ignore[reportUnknownMemberType]
 Lines = list[str]
+
+
+def nesting() -> int:
+    """How many cell magics are running now, one inside the other: 1 in an agent cell, 2 in one below `%%capture`.
+
+    What another magic runs it does not await, so there an agent has to run in the plain way.
+    """
+    frame, depth = inspect.currentframe(), 0
+    while frame is not None:
+        depth += frame.f_code is _RUN_CELL_MAGIC
+        frame = frame.f_back
+    return depth
 
 
 def lift(lines: Lines) -> Lines:
@@ -51,7 +66,7 @@ def make_awaiter(awaits: Callable[[], bool]) -> Callable[[Lines], Lines]:
 
     def await_magics(lines: Lines) -> Lines:
         text = "".join(lines)
-        if "get_ipython().run_" not in text or not awaits():
+        if "get_ipython().run_" not in text or not awaits() or nesting():
             return lines
         if any(text.startswith(f"get_ipython().run_cell_magic('{name}',") for name in MAGICS):
             return ["await " + lines[0], *lines[1:]]

@@ -373,6 +373,20 @@ def test_python_api_runs_in_a_cell_in_each_form(shell):
     assert [str(shell.ns[name]) for name in ("first", "second", "third")] == ["one", "two", "three"]
 
 
+@pytest.mark.parametrize("outer", ["%%capture shown", "%%time"])
+def test_inside_another_cell_magic_an_agent_runs_all_the_same(shell, outer):
+    shell.run("%%agent bot\nscript: [one, two, three]\n---\nhello")
+    shell.run(f"{outer}\n%agent bot again")
+    assert shell.ns["bot"].last.final_output == "two"
+    if "capture" in outer:
+        shell.run(f"{outer}\n%%agent bot\nand again")
+        assert shell.ns["bot"].last.final_output == "three"
+
+
+def test_the_bare_line_magic_shows_help(shell):
+    assert "--max-turns" in shell.text("%agent")
+
+
 def test_figures_come_right_after_the_run(shell):
     shell.run(
         "from matplotlib.figure import Figure\n"
