@@ -8,7 +8,8 @@ The names below are loaded when they are first used; importing nbagent does noth
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # type checkers take it for true; importing `typing` would cost more than all of this module
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,8 @@ _HOME = {
 __all__ = ["Agent", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry", "ToolResponse", "tool"]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent

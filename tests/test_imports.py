@@ -30,7 +30,7 @@ def modules_after(code, before="pass"):
 
 
 def test_import_nbagent_loads_nothing_but_itself():
-    loaded = modules_after("import nbagent", before="import __future__, importlib, typing")
+    loaded = modules_after("import nbagent", before="import __future__, importlib")
     assert loaded == {"nbagent"}
 
 
