@@ -1,0 +1,59 @@
+"""Costs, as counts: Python calls, not seconds, so that a busy machine changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from nbagent import Agent, ScriptedLLM
+
+
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def agent(turns):
+    script = [ScriptedLLM.tool_call("add", {"a": i, "b": i}) for i in range(turns)]
+    return Agent("a", ScriptedLLM([*script, "done"]), "You add.", tools=[add], max_turns=turns + 1)
+
+
+def calls_of(run):
+    """How many Python functions are entered (generators each time they go on)."""
+    count = 0
+
+    def profile(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def per_turn(turns, asynchronous):
+    one = agent(turns)
+    return calls_of(lambda: asyncio.run(one.arun("go")) if asynchronous else one.run("go")) / turns
+
+
+@pytest.mark.parametrize(("asynchronous", "most"), [(False, 125), (True, 220)])
+def test_a_turn_costs_the_same_however_long_the_run(asynchronous, most):
+    per_turn(1, asynchronous)  # imports and caches
+    short, long = per_turn(100, asynchronous), per_turn(1000, asynchronous)
+    assert long <= short
+    assert long <= most
+
+
+def test_an_events_journal_grows_by_four_events_a_turn():
+    assert len(agent(50).run("go").events) - len(agent(10).run("go").events) == 4 * 40
+
+
+def test_the_output_of_a_long_run_stays_small_and_whole():
+    bundle = agent(1000).run("go")._repr_mimebundle_()
+    assert sum(len(text.encode()) for text in bundle.values()) < 400_000
+    assert "1998" in bundle["text/plain"]
