@@ -31,6 +31,8 @@ class RunStarted:
     """What the user asked for."""
     history: tuple[Message, ...] = ()
     """What was said before."""
+    position: int = 0
+    """Where the model's script stood; 0 for a model without one."""
 
 
 @value

@@ -85,11 +85,19 @@ class AgentMagics:
         # An awaited line magic comes here too, with local names (or None) in the place of a body.
         return self._cells.arun_line(line, cell)
 
+    def misplaced(self, line: str) -> None:
+        """`%%agent` where it is not the first line of its cell."""
+        from nbagent.errors import CellError
+
+        raise CellError("`%%agent` has to be the first line of its cell; move the code above it to another cell")
+
     def register(self) -> None:
         manager = self._shell.magics_manager
         manager.register_function(self.line, "line", "agent")
         manager.register_function(self.cell, "cell", "agent")
         # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
+        # IPython reads `%%agent` below other code as a line magic of this name; its own error would pass CI unseen.
+        manager.register_function(self.misplaced, "line", "%agent")
         self._shell.input_transformers_cleanup.insert(0, lift)
         self._shell.input_transformer_manager.token_transformers.append(QuestionLine)
         self._shell.input_transformers_post.append(self._awaiter)
@@ -97,6 +105,7 @@ class AgentMagics:
     def unregister(self) -> None:
         for kind in ("line", "cell"):
             self._shell.magics_manager.magics[kind].pop("agent", None)
+        self._shell.magics_manager.magics["line"].pop("%agent", None)
         _remove(self._shell.input_transformers_cleanup, lift)
         _remove(self._shell.input_transformer_manager.token_transformers, QuestionLine)
         _remove(self._shell.input_transformers_post, self._awaiter)

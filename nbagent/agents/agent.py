@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.conversation import Conversation, OpenExchange
 from nbagent.agents.loop import Setup, converse
 from nbagent.errors import ConfigError
-from nbagent.events import Event, RunStarted, StreamEvent
-from nbagent.models.model import Model, Rewindable
+from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent
+from nbagent.models.model import Model, go_to, position
 from nbagent.prompt.observe import Text, observe, segments
 from nbagent.runtime.drivers import adrive, drive
 from nbagent.runtime.run import Run
@@ -85,8 +85,12 @@ class Agent:
     def reset(self) -> None:
         """Starts over: forgets what was said, and goes back to the beginning of a script."""
         self.clear_history()
-        if isinstance(self.model, Rewindable):
-            self.model.position = 0
+        self.restart_script()
+
+    def restart_script(self) -> None:
+        """Goes back to the beginning of a script; what was said stays."""
+        self._conversation.restart()
+        go_to(self.model, 0)
 
     def run(self, task: Text, *, key: Hashable = None) -> RunResult:
         """Runs the agent on a task until it answers.
@@ -133,24 +137,25 @@ class Agent:
         """Drives a fresh loop over the events of an earlier run (all of them, or the first so many).
 
         What they answer is answered from them; only what they do not hold is done: so a whole run costs no model
-        call and no tool call, and a cut one goes on where it was cut. Neither `history` nor `last` changes.
+        call and no tool call, and a cut one goes on where it was cut. `history`, `last` and the place in a script
+        stay as they are.
 
         unknown: what to do about a tool call that was started and has no result. `ask` (default) ends the run as
         interrupted, unless the tool is idempotent; `run_again` runs it.
 
         Raises `DriftError` where the agent is no longer the one that was recorded.
         """
-        run = self._rerun(tuple(events), unknown)
-        for _ in drive(run):
-            pass
+        with self._rerun(tuple(events), unknown) as run:
+            for _ in drive(run):
+                pass
         return run.result
 
     async def areplay(self, events: Iterable[Event], *, unknown: Unknown = "ask") -> RunResult:
         """`replay` for `await`."""
-        run = self._rerun(tuple(events), unknown)
-        async with aclosing(adrive(run)) as driven:
-            async for _ in driven:
-                pass
+        with self._rerun(tuple(events), unknown) as run:
+            async with aclosing(adrive(run)) as driven:
+                async for _ in driven:
+                    pass
         return run.result
 
     def _open(self, task: Text, key: Hashable) -> tuple[OpenExchange, Run]:
@@ -165,11 +170,18 @@ class Agent:
         self.last = run.result
         exchange.close(self.last.new_messages, rewind=self.last.status == "cancelled")
 
-    def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Run:
+    @contextmanager
+    def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Generator[Run]:
+        """A run over recorded events, with the script where they leave it; afterwards it is where it was."""
         started = events[0] if events else None
         if not isinstance(started, RunStarted):
             raise ConfigError(f"replay: expected the events of a run, from its RunStarted on; got {started!r}")
-        return Run(started, self._loop(started), events, unknown)
+        here = position(self.model)
+        go_to(self.model, started.position + sum(isinstance(event, ModelReplied) for event in events))
+        try:
+            yield Run(started, self._loop(started), events, unknown)
+        finally:
+            go_to(self.model, here)
 
     def _loop(self, started: RunStarted) -> Loop:
         def assemble() -> Prompt:
@@ -179,7 +191,8 @@ class Agent:
 
     def _started(self, task: tuple[Segment, ...], history: tuple[Message, ...]) -> RunStarted:
         run_id = f"{self.name}-{self._runs}"
-        return RunStarted(run_id, self.name, self.model.name, self.model.mode, self.max_turns, task, history)
+        model = self.model
+        return RunStarted(run_id, self.name, model.name, model.mode, self.max_turns, task, history, position(model))
 
     def _result(self) -> RunResult:
         assert self.last is not None  # noqa: S101 - _close has set it
@@ -207,7 +220,7 @@ def _text(what: str, value: object) -> str:
 
 
 def _model(model: object) -> Model:
-    if not isinstance(model, Model):
+    if isinstance(model, type) or not isinstance(model, Model):
         raise ConfigError(
             f"model: expected an object with name, mode, stream(request) and astream(request), such as "
             f"ScriptedLLM([…]); got {type(model).__name__}: {model!r}"
@@ -219,6 +232,10 @@ def _registry(tools: Tools | None, tool_registry: ToolRegistry | None) -> ToolRe
     if tools is not None and tool_registry is not None:
         raise ConfigError("give tools or tool_registry, not both: tools=[…] makes a registry of its own")
     chosen = tool_registry if tools is None else tools
+    if chosen is not None and (isinstance(chosen, str) or not isinstance(chosen, Iterable)):
+        raise ConfigError(
+            f"tools: expected a list of functions, got {type(chosen).__name__}: {chosen!r}; write [{chosen!r}]"
+        )
     return chosen if isinstance(chosen, ToolRegistry) else ToolRegistry(chosen or ())
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
+
+from nbagent.models.model import go_to, position
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from nbagent.messages import Message
-    from nbagent.models.model import Model, Rewindable
+    from nbagent.models.model import Model
 
 
 @dataclass(slots=True)
@@ -17,7 +19,8 @@ class Exchange:
     """What one run added to the conversation."""
 
     key: Hashable
-    model: Model
+    model: Model | None
+    """The model it was made with; None once its script has started anew, so that its places mean nothing any more."""
     start: int
     """Where the model's script stood when the run began; 0 for a model without one."""
     end: int
@@ -44,6 +47,11 @@ class Conversation:
         """Forgets everything that was said."""
         self._exchanges.clear()
 
+    def restart(self) -> None:
+        """The script starts anew: where earlier exchanges stood in it no longer counts."""
+        for exchange in self._exchanges:
+            exchange.model = None
+
     def open(self, key: Hashable, model: Model) -> OpenExchange:
         """Begins an exchange: sets the model's script to where it has to start."""
         place = next((i for i, e in enumerate(self._exchanges) if key is not None and e.key == key), None)
@@ -58,26 +66,31 @@ class OpenExchange:
         self._before = None if place is None else exchanges[place]
         self._key = key
         self._model = model
-        self._resume_at = _position(model)
+        self._resume_at = position(model)
         if self._before is not None and self._before.model is model:
-            _go_to(model, self._before.start)
-        self._start = _position(model)
+            go_to(model, self._before.start)
+        self._start = position(model)
         self.history = _messages(exchanges if place is None else exchanges[:place])
         """What was said before it."""
 
     def close(self, messages: tuple[Message, ...], *, rewind: bool) -> None:
-        """Ends it. `rewind`: the run was cancelled, so the script goes back to where it began."""
-        end = self._start if rewind else _position(self._model)
-        _go_to(self._model, end)
-        done = Exchange(self._key, self._model, self._start, end, messages)
-        before = self._before
-        if before is None or before not in self._exchanges:
-            if messages or self._key is not None:
-                self._exchanges.append(done)
-            return
+        """Ends it. `rewind`: the run was cancelled, so everything is as it was before."""
+        before = self._before if self._before in self._exchanges else None
+        if rewind:
+            go_to(self._model, self._resume_at if before else self._start)
+        if before is None and (messages or (self._key is not None and not rewind)):
+            self._exchanges.append(self._done(messages))
+        elif before is not None and not rewind:
+            self._replace(before, self._done(messages))
+
+    def _done(self, messages: tuple[Message, ...]) -> Exchange:
+        return Exchange(self._key, self._model, self._start, position(self._model), messages)
+
+    def _replace(self, before: Exchange, done: Exchange) -> None:
         place = self._exchanges.index(before)
         self._exchanges[place] = done
-        self._shift(self._exchanges[place + 1 :], end - before.end)
+        if before.model is self._model:
+            self._shift(self._exchanges[place + 1 :], done.end - before.end)
 
     def _shift(self, later: list[Exchange], by: int) -> None:
         """The script goes on after the later exchanges, moved by what this one used more or less than before."""
@@ -86,18 +99,8 @@ class OpenExchange:
             exchange.start += by
             exchange.end += by
         if later:
-            _go_to(self._model, self._resume_at + by)
+            go_to(self._model, self._resume_at + by)
 
 
 def _messages(exchanges: list[Exchange]) -> tuple[Message, ...]:
     return tuple(message for exchange in exchanges for message in exchange.messages)
-
-
-def _position(model: Model) -> int:
-    # Not isinstance(): on a protocol with data members that costs more than a whole turn.
-    return getattr(model, "position", 0)
-
-
-def _go_to(model: Model, position: int) -> None:
-    if hasattr(model, "position"):
-        cast("Rewindable", model).position = position

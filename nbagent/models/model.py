@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from nbagent.messages import ModelReply, ModelRequest
 
@@ -38,6 +38,19 @@ class Model(Protocol):
 
 @runtime_checkable
 class Rewindable(Protocol):
-    """A model that knows how far it has come and can go back, as a script can."""
+    """A model that knows how far it has come and can go on from another place, as a script can."""
 
     position: int
+    """May be set; a place beyond an end is that end."""
+
+
+def position(model: Model) -> int:
+    """Where the model's script stands; 0 for a model without one."""
+    # Not isinstance(): on a protocol with data members that costs more than a whole turn.
+    return getattr(model, "position", 0)
+
+
+def go_to(model: Model, place: int) -> None:
+    """Sets a script to a place; does nothing for a model without one."""
+    if hasattr(model, "position"):
+        cast("Rewindable", model).position = place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
@@ -10,7 +11,7 @@ from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
 from nbagent.messages import ModelReply, ModelRequest, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from nbagent.models.model import Piece
 
@@ -41,9 +42,13 @@ class ScriptedLLM:
 
     def __init__(self, script: Iterable[Entry]) -> None:
         """`script`: the entries. A lone string is refused: it would be read letter by letter."""
-        if isinstance(script, str):
-            raise ConfigError(f"a script is a list of replies, got the text {script!r}; write [{script!r}]")
+        if isinstance(script, str | ModelReply | dict) or not isinstance(script, Iterable):
+            raise ConfigError(
+                f"a script is a list of replies, got {type(script).__name__}: {script!r}; write [{script!r}]"
+            )
         self.script: tuple[Entry, ...] = tuple(script)
+        for entry in self.script:
+            _check(entry)
         self._requests: list[ModelRequest] = []
         self._position = 0
         # How many tool calls the entries before each one make, so that ids do not depend on how one came there.
@@ -69,14 +74,12 @@ class ScriptedLLM:
 
     @property
     def position(self) -> int:
-        """How many entries have been used. May be set, to go on from another place (0 to the script's length)."""
+        """How many entries have been used. May be set, to go on from another place; it stays within the script."""
         return self._position
 
     @position.setter
     def position(self, position: int) -> None:
-        if not 0 <= position <= len(self.script):
-            raise ValueError(f"a place in this script is a number from 0 to {len(self.script)}, got {position}")
-        self._position = position
+        self._position = max(0, min(position, len(self.script)))
 
     def reset(self) -> None:
         """Back to the first entry, with no requests."""
@@ -143,7 +146,20 @@ def as_reply(entry: object, request: ModelRequest) -> ModelReply:
         raise entry
     if callable(entry):
         return as_reply(entry(request), request)
-    raise ConfigError(
+    raise _no_entry(entry)
+
+
+def _check(entry: object) -> None:
+    """Raises where an entry is none, before anything runs; what a function will give is checked when it does."""
+    if isinstance(entry, list | tuple):
+        for one in cast("list[object]", entry):
+            _check(one)
+    elif not (isinstance(entry, str | ModelReply) or _is_exception(entry) or callable(entry)):
+        raise _no_entry(entry)
+
+
+def _no_entry(entry: object) -> ConfigError:
+    return ConfigError(
         f"a script entry is a text, ScriptedLLM.tool_call(…), a list of these, a ModelReply, an exception or a "
         f"function of the request; got {type(entry).__name__}: {entry!r}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from nbagent.agents.agent import Agent
 from nbagent.errors import CellError, ModelError, ToolDefinitionError
@@ -40,7 +40,7 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
     if existing is not None and not has_header and not _configures(spec):
         return existing
     kept = None if has_header else existing
-    model = _model(spec, existing, namespace)
+    model, anew = _model(spec, existing, namespace)
     system = _system(cell, kept, namespace)
     tools = _tools(cell, kept, namespace)
     max_turns = spec.max_turns or (kept.max_turns if kept else MAX_TURNS)
@@ -48,6 +48,8 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
         bind[spec.name] = existing = Agent(spec.name, model, system, tools=tools, max_turns=max_turns)
     else:
         existing.configure(model=model, system_prompt=system, tools=tools, max_turns=max_turns)
+    if anew:
+        existing.restart_script()
     return existing
 
 
@@ -80,26 +82,22 @@ def _system(cell: Cell, kept: Agent | None, namespace: Namespace) -> Text | None
     return kept.system if kept else None
 
 
-def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> Model:
+def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> tuple[Model, bool]:
+    """The model, and whether the cell names it, so that its script starts anew with each execution."""
     if spec.script is not None:
         if spec.model not in (None, "scripted"):
             raise CellError(f"script and model: {spec.model!r} are both given; a script is the model, so drop `model`")
-        return _script(spec.script, namespace)
+        return _script(spec.script, namespace), True
     if spec.model is None or spec.model == "scripted":
         if existing is None or (spec.model and not isinstance(existing.model, ScriptedLLM)):
             raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
-        return _anew(existing.model) if spec.model else existing.model
+        return existing.model, spec.model is not None
+    if spec.model.partition(".")[0] not in namespace:
+        raise CellError(f"model: {spec.model!r} is no variable of the notebook; {_HOW_TO}")
     value = look_up(spec.model, namespace, "model")
-    if not isinstance(value, Model):
-        raise CellError(f"model: {spec.model!r} is a {type(value).__name__}, not a model; {_HOW_TO}")
-    return _anew(value)
-
-
-def _anew(model: Model) -> Model:
-    """A script starts over with each execution of the cell that names it."""
-    if isinstance(model, ScriptedLLM):
-        model.position = 0
-    return model
+    if isinstance(value, type) or not isinstance(value, Model):
+        raise CellError(f"model: {spec.model!r} is {_a(value)}, not a model; {_HOW_TO}")
+    return value, True
 
 
 def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Model:
@@ -107,10 +105,14 @@ def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Mode
         return ScriptedLLM([_entry(entry) for entry in script])
     value = look_up(script, namespace, "script")
     if isinstance(value, ScriptedLLM):
-        return _anew(value)
+        return value
     if isinstance(value, list | tuple):
-        return ScriptedLLM(value)  # pyright: ignore[reportUnknownArgumentType] - checked entry by entry when served
-    raise CellError(f"script: {script!r} is a {type(value).__name__}; expected a list of replies or a ScriptedLLM")
+        return ScriptedLLM(cast("list[Entry]", value))
+    raise CellError(f"script: {script!r} is {_a(value)}; expected a list of replies or a ScriptedLLM")
+
+
+def _a(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
 
 
 def _entry(entry: ScriptEntry) -> Entry:
@@ -157,4 +159,6 @@ def look_up(path: str, namespace: Namespace, key: str) -> Any:
             value = getattr(value, attribute)
         except AttributeError:
             raise CellError(f"{key}: {path!r}: {type(value).__name__} has no attribute {attribute!r}") from None
+        except Exception as error:
+            raise CellError(f"{key}: looking up {path!r} raised {type(error).__name__}: {error}") from error
     return value

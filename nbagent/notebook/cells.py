@@ -114,7 +114,7 @@ class Cells:
             raise CellError(f"out: {spec.out!r} is the agent's own name; its result is {spec.name}.last")
         task = text(cell.task, namespace, "task", cell.task_lines)
         agent = build(cell, namespace=namespace, bind=self._namespace)
-        if not task:
+        if not cell.task:
             if not spec.quiet:
                 show(self._shell, agent.card)
             return None

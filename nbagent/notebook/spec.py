@@ -156,7 +156,7 @@ class CellSpec(BaseModel):
         default="agent", description="the agent, and the notebook variable that holds it (default: agent)"
     )
     model: Annotated[str | None, Written(_read_model, "MODEL", short="-m", alias="llm")] = Field(
-        default=None, description="the model: its name, or a notebook variable that holds one"
+        default=None, description="a notebook variable that holds the model"
     )
     tools: Annotated[tuple[str, ...] | None, Written(_read_tools, "NAMES")] = Field(
         default=None, description="functions of the notebook that the agent may call: search,maths.add"

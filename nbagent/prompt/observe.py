@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from nbagent.errors import ConfigError
 from nbagent.messages import Message, Prompt, Role, Segment, Source, ToolSchema
 from nbagent.prompt.references import Piece
 
@@ -22,4 +23,8 @@ def segments(role: Role, label: str, text: Text | None) -> tuple[Segment, ...]:
     """A text as segments: one for a plain text, one for each piece that knows its source, none for None or ''."""
     if isinstance(text, str):
         return (Segment(role, label, text, Source("template", label)),) if text else ()
-    return tuple(Segment(role, label, piece.text, piece.source) for piece in text or ())
+    pieces = tuple(text) if isinstance(text, Iterable) else (text,) if text is not None else ()
+    for piece in pieces:
+        if not isinstance(piece, Piece | Segment):
+            raise ConfigError(f"{label}: expected a text, got {type(text).__name__}: {text!r}")
+    return tuple(Segment(role, label, piece.text, piece.source) for piece in pieces)

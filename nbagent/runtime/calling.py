@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nbagent.runtime.capture import Printing
+from nbagent.runtime.capture import Printing, streams_kept
 from nbagent.runtime.interrupts import interruptible
 from nbagent.runtime.loop_thread import on_loop_thread
 
@@ -55,6 +56,9 @@ def call(invocation: Invocation) -> Outcome:
             value = invocation.tool.function(*invocation.args, **invocation.kwargs)
         except BaseException as raised:  # noqa: BLE001
             error = raised
+    if inspect.iscoroutine(value):
+        value.close()
+        error = TypeError(f"{invocation.tool.name} returned a coroutine that nobody awaits: wrap it in an `async def`")
     return Outcome(value, error, printed.text)
 
 
@@ -81,14 +85,15 @@ def call_all(invocations: tuple[Invocation, ...]) -> Iterator[Done]:
         for invocation in invocations:
             yield invocation, call(invocation)
         return
-    futures = {_submit(invocation): invocation for invocation in invocations}
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
+    with streams_kept():
+        futures = {_submit(invocation): invocation for invocation in invocations}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
 
 
 async def acall_all(invocations: tuple[Invocation, ...]) -> AsyncGenerator[Done]:
@@ -100,15 +105,16 @@ async def acall_all(invocations: tuple[Invocation, ...]) -> AsyncGenerator[Done]
         for invocation in invocations:
             yield invocation, call(invocation)
         return
-    tasks = [asyncio.ensure_future(_arun(invocation)) for invocation in invocations]
-    try:
-        for task in asyncio.as_completed(tasks):
-            yield await task
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks, timeout=CANCEL_GRACE)
-        raise
+    with streams_kept():
+        tasks = [asyncio.ensure_future(_arun(invocation)) for invocation in invocations]
+        try:
+            for task in asyncio.as_completed(tasks):
+                yield await task
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=CANCEL_GRACE)
+            raise
 
 
 def _one_by_one(invocations: tuple[Invocation, ...]) -> bool:

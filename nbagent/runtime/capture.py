@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
+from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
 _sink: ContextVar[list[str] | None] = ContextVar("nbagent_printed", default=None)
 """Where this task or thread prints to. A context variable, so that tools that run side by side stay apart."""
@@ -50,6 +51,11 @@ class _Routing:
         self._lock = Lock()
         self._users = 0
         self._routers = (_Router(sys.stdout), _Router(sys.stderr))
+
+    @property
+    def active(self) -> bool:
+        """Whether any tool prints into its observation now."""
+        return self._users > 0
 
     def enter(self) -> None:
         with self._lock:
@@ -93,6 +99,25 @@ class _Routing:
 
 
 _routing = _Routing()
+
+
+@contextmanager
+def streams_kept() -> Generator[None]:
+    """Puts `sys.stdout` and `sys.stderr` back as they were.
+
+    For tools that run side by side: `redirect_stdout` in two of them at once may leave the one's stream for good.
+    """
+    out, err = _under(sys.stdout), _under(sys.stderr)
+    try:
+        yield
+    finally:
+        if not _routing.active:
+            sys.stdout, sys.stderr = out, err
+
+
+def _under(stream: TextIO) -> TextIO:
+    one: Any = stream
+    return one.under if isinstance(one, _Router) else stream
 
 
 class Printing:

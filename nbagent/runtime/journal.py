@@ -82,6 +82,11 @@ class Recording:
         where = f"turn {turn}" if turn else "outside the turns"
         raise DriftError(f"{where}: the recorded run has {type(event).__name__} here, this one {kind.__name__}")
 
+    def ending(self) -> RunFinished | None:
+        """The recorded end of the run, where nothing else is left."""
+        last = self._events[self._next :]
+        return last[0] if len(last) == 1 and isinstance(last[0], RunFinished) else None
+
     def take_calls(self, turn: int) -> tuple[ToolStarted | ToolReturned, ...]:
         """The recorded tool events of a turn, in their order."""
         taken: list[ToolStarted | ToolReturned] = []

@@ -1,4 +1,4 @@
-"""Loop thread: the one thread of nbagent, with an event loop, where async tools run for the sync driver."""
+"""Loop thread: a thread with an event loop, where async tools run for the sync driver. One, but for nested agents."""
 
 from __future__ import annotations
 
@@ -25,11 +25,27 @@ def on_loop_thread(coroutine: Coroutine[Any, Any, T], what: str) -> Future[T]:
     if sys.platform == "emscripten":
         coroutine.close()
         raise NBAgentError(f"{what!r} is async, and a browser has no threads: use `await agent.arun(…)` here")
-    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop(_level() + 1))
+
+
+class _LoopThread(threading.Thread):
+    """A thread with an event loop. `level` 0 serves the others; each further one serves tools of the one before.
+
+    So a tool that blocks its loop by running another agent waits for a thread that it does not hold.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, level: int) -> None:
+        super().__init__(target=loop.run_forever, name=f"nbagent-loop-{level}", daemon=True)
+        self.level = level
+
+
+def _level() -> int:
+    thread = threading.current_thread()
+    return thread.level if isinstance(thread, _LoopThread) else -1
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _loop(level: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="nbagent-loop", daemon=True).start()
+    _LoopThread(loop, level).start()
     return loop

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
 from nbagent.tools.serialise import cut, describe, describe_error
+from nbagent.tools.text import without_addresses
 
 if TYPE_CHECKING:
     from nbagent.runtime.calling import Outcome
@@ -22,21 +23,42 @@ def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     error = outcome.error
     if error is None:
         return _returned(call, tool, outcome)
-    if isinstance(error, KeyboardInterrupt | HarnessError) or (
-        tool.on_error == "raise" and isinstance(error, Exception)
-    ):
+    _let_through(error)
+    if tool.on_error == "raise" and isinstance(error, Exception):
         raise error
     text, traceback = describe_error(error, tool.function)
     failure = ToolFailure("exception", text, traceback)
-    return Observation(call.id, text, "error", cut(outcome.printed, tool.max_chars)[0], error=failure)
+    return Observation(call.id, text, "error", _printed(outcome, tool), error=failure)
+
+
+def _let_through(error: BaseException) -> None:
+    """Raises what ends the run, also where the tool's error is a group that holds it, or came of it."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        seen.add(id(one))
+        if isinstance(one, KeyboardInterrupt | HarnessError):
+            raise one
+        inner: tuple[BaseException, ...] = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting += [e for e in (*inner, one.__cause__, one.__context__) if e is not None and id(e) not in seen]
+
+
+def _printed(outcome: Outcome, tool: Tool) -> str:
+    # A printed address would differ in each process.
+    return outcome.printed and cut(without_addresses(outcome.printed), tool.max_chars)[0]
 
 
 def _returned(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     described = describe(outcome.value)
     text, full_text = cut(described.text, tool.max_chars)
-    printed = outcome.printed and cut(outcome.printed, tool.max_chars)[0]
     return Observation(
-        call.id, text, described.status, printed, described.images, data=described.data, full_text=full_text
+        call.id,
+        text,
+        described.status,
+        _printed(outcome, tool),
+        described.images,
+        data=described.data,
+        full_text=full_text,
     )
 
 

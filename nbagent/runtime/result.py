@@ -17,6 +17,7 @@ from nbagent.events import (
     ToolStarted,
 )
 from nbagent.messages import Message, Observation, Prompt, ToolCall, Usage
+from nbagent.tools.response import ToolResponse
 from nbagent.views.bundle import bundle
 from nbagent.views.trace import Trace
 
@@ -180,6 +181,10 @@ class RunResult:
         if self.status == "completed":
             return str(self.final_output)
         return f"({self.status}: {self.stop_reason})" if self.stop_reason else f"({self.status})"
+
+    def _tool_response_(self) -> ToolResponse:
+        """What a model gets where a tool returns the run of another agent."""
+        return ToolResponse(str(self), "success" if self.status == "completed" else "error", self)
 
     def __repr__(self) -> str:
         answer = "" if self.final_output is None else f", final_output={self.final_output!r}"

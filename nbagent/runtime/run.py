@@ -87,6 +87,9 @@ class Run:
             self._finish("cancelled", "the stream was closed")
             raise
         except BaseException as error:
+            if not isinstance(error, DriftError) and (ended := self._recording.ending()):
+                self.journal.append(ended)  # the recorded run failed here, too
+                return
             self._finish("failed", f"{type(error).__name__}: {error}")
             raise
         finally:

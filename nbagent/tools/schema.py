@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
 from dataclasses import dataclass
 from enum import Enum
@@ -62,6 +63,7 @@ def interface(function: Any, name: str, description: str | None) -> Interface:
     taken = parameters(function, name)
     for parameter in taken:
         _refuse_field_as_default(parameter, name)
+        _refuse_lazy(parameter, name)
     fields = {p.name: _field(p, docs.parameters.get(p.name, "")) for p in taken}
     try:
         adapter = _adapter(fields)
@@ -75,6 +77,9 @@ def interface(function: Any, name: str, description: str | None) -> Interface:
         None if any(_asks_for_coercion(p.hint) for p in taken) else True,
         {p.name: p.default for p in taken if p.positional},
     )
+
+
+_LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Generator)
 
 
 class _QuietGenerator(GenerateJsonSchema):
@@ -115,6 +120,14 @@ def _asks_for_coercion(hint: Any) -> bool:
     """Whether it says `Field(strict=False)`."""
     metadata = [*getattr(hint, "__metadata__", ()), *(m for info in _field_infos(hint) for m in info.metadata)]
     return any(isinstance(m, Strict) and not m.strict for m in metadata)
+
+
+def _refuse_lazy(parameter: Parameter, tool: str) -> None:
+    if get_origin(parameter.hint) in _LAZY or parameter.hint in _LAZY:
+        raise ToolDefinitionError(
+            f"tool {tool!r}: parameter {parameter.name!r} is an iterator, whose items would be checked only when they "
+            f"are used; write {parameter.name}: list[...]"
+        )
 
 
 def _refuse_field_as_default(parameter: Parameter, tool: str) -> None:

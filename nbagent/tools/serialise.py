@@ -43,6 +43,8 @@ def describe(value: Any) -> Described:
         return Described(sound(value), "success", value, ())
     if type(value) is int:
         return Described(str(value), "success", value, ())
+    if (own := getattr(type(value), "_tool_response_", None)) is not None:
+        value = own(value)  # a RunResult is its answer, not its journal
     if issubclass(type(value), ToolResponse):
         plain = Plain(_LOOK_FOR_IMAGES)
         plain.of(value.data)

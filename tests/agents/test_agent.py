@@ -249,6 +249,9 @@ def test_script_exhausted_is_never_swallowed_by_a_nested_agent():
     [
         ({"name": "", "model": ScriptedLLM([])}, "name: expected a text"),
         ({"name": "a", "model": object()}, r"model: expected an object with name, mode.*got object"),
+        ({"name": "a", "model": ScriptedLLM}, "model"),
+        ({"name": "a", "model": ScriptedLLM([]), "tools": get_weather}, "tools: expected a list"),
+        ({"name": "a", "model": ScriptedLLM([]), "system_prompt": 3}, "system prompt: expected a text, got int"),
         ({"name": "a", "model": ScriptedLLM([]), "max_turns": 0}, "max_turns: expected a whole number from 1, got 0"),
         (
             {"name": "a", "model": ScriptedLLM([]), "max_turns": True},
@@ -266,10 +269,10 @@ def test_wrong_configuration_is_a_value_error_that_says_what_came(arguments, mes
     assert isinstance(raised.value, ValueError)
 
 
-@pytest.mark.parametrize("task", ["", "  \n", None, 3])
+@pytest.mark.parametrize("task", ["", "  \n", None, 3, ["a"]])
 def test_a_task_is_a_text(task):
     agent = Agent("a", ScriptedLLM(["Hi."]))
-    with pytest.raises((ConfigError, TypeError)):
+    with pytest.raises(ConfigError, match="task"):
         agent.run(task)
     assert agent.model.position == 0
 

@@ -87,6 +87,40 @@ def test_a_cancelled_run_puts_the_script_back():
     assert (agent.last.status, agent.model.position, said(agent)) == ("cancelled", 1, ["a", "A"])
 
 
+def test_a_cancelled_second_run_of_a_key_leaves_the_conversation_as_it_was():
+    agent = agent_of("A", "B", "C")
+    agent.run("a", key=1)
+    agent.run("b", key=2)
+    events = agent.stream("a again", key=1)
+    next(events)
+    events.close()
+    assert (said(agent), agent.model.position) == (["a", "A", "b", "B"], 2)
+    assert agent.run("c", key=3).final_output == "C"
+
+
+def test_places_that_no_longer_fit_the_script_are_no_error():
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    seen = []
+
+    def first(request):
+        seen.append(request)
+        return ScriptedLLM.tool_call("look") if len(seen) > 1 else "A"
+
+    agent = Agent("a", ScriptedLLM([first, "B"]), tools=[look])
+    agent.run("a", key=1)
+    agent.run("b", key=2)
+    assert agent.run("a", key=1).final_output == "B"
+    agent.model.reset()
+    events = agent.stream("a", key=1)
+    next(events)
+    events.close()
+    assert said(agent) == ["a", "B", "b", "B"]
+
+
 def test_reset_starts_over():
     agent = agent_of("A", "B")
     agent.run("a", key=1)

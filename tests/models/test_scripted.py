@@ -103,6 +103,12 @@ def test_script_errors_are_assertion_errors_for_test_runners():
     assert issubclass(ScriptLeftOver, AssertionError)
 
 
+@pytest.mark.parametrize("script", [None, 3, {"a": 1}, ScriptedLLM.tool_call("t"), [3], [["a", None]]])
+def test_what_is_no_script_is_refused_before_anything_runs(script):
+    with pytest.raises(ConfigError, match="script"):
+        ScriptedLLM(script)
+
+
 def test_a_lone_string_is_refused():
     with pytest.raises(ConfigError, match="write \\['hello'\\]"):
         ScriptedLLM("hello")
@@ -110,7 +116,7 @@ def test_a_lone_string_is_refused():
 
 def test_an_entry_of_another_kind_is_refused_with_what_is_possible():
     with pytest.raises(ConfigError, match=r"a script entry is a text.*got int: 3"):
-        ask(ScriptedLLM([3]))
+        ask(ScriptedLLM([lambda _: 3]))
 
 
 def test_arguments_that_are_no_json_are_refused_where_they_are_written():

@@ -113,6 +113,15 @@ def test_a_model_or_a_script_may_be_a_variable_of_the_notebook(shell):
     assert "from the list" in shell.text("%%agent b --script replies\nhello")
 
 
+def test_naming_a_model_starts_its_script_anew_and_the_next_cell_goes_on_from_there(shell):
+    shell.ns["llm"] = ScriptedLLM(["one", "two", "three"])
+    for _ in range(2):
+        shell.run("%%agent bot -m llm\nfirst")
+        assert shell.ns["bot"].last.final_output == "one"
+        shell.run("%%agent bot\nsecond")
+        assert shell.ns["bot"].last.final_output == "two"
+
+
 def test_tools_may_be_dotted_names(shell):
     shell.run("class Shop:\n    def price(self, item: str) -> int:\n        'Price.'\n        return 3\nshop = Shop()")
     shell.run(
@@ -151,18 +160,23 @@ def test_help_is_shown_and_is_no_error(shell):
         ("%%agent print\nscript: [a]\n---\nhello", CellError, "print"),
         ("%%agent reset\nscript: [a]\n---\nhello", CellError, "reset"),
         ("%%agent bot\nscript: [a]\nmodel: llm\n---\nhello", CellError, "script and model"),
-        ("%%agent bot\nmodel: number\n---\nhello", CellError, r"number.*int.*not a model"),
+        ("%%agent bot\nmodel: number\n---\nhello", CellError, r"number.*int, not a model"),
         ("%%agent bot\nmodel: openai:gpt-5\n---\nhello", CellError, r"openai:gpt-5"),
-        ("%%agent bot\nscript: number\n---\nhello", CellError, r"'number' is a int"),
+        ("%%agent bot\nscript: number\n---\nhello", CellError, r"'number' is of type int"),
         ("%%agent bot --out bot\nscript: [a]\n---\nhello", CellError, "own name"),
         ("%%agent bot\nscript: [a]\n---\n{{blank}}", ConfigError, "task"),
         ("%%agent bot --api-key sk-ant-secret\nscript: [a]\n---\nhello", CellError, "rotate"),
+        ("%%agent bot\nscript: [a]\n---\n{{empty}}", ConfigError, "task"),
+        ("x = 1\n%%agent bot\nhello", CellError, "first line"),
+        ("%%agent bot\nmodel: gpt-4\n---\nhello", CellError, r"'gpt-4' is no variable"),
+        ("%%agent bot\nscript: [a]\ntools: [broken.tool]\n---\nhello", CellError, r"broken.tool.*RuntimeError"),
         ("%agent reset nobody", CellError, "nobody"),
         ("%agent nobody hello", CellError, "nobody"),
     ],
 )
 def test_a_wrong_cell_is_a_real_error_of_one_line_before_anything_happens(shell, source, error, message):
-    shell.run("number, blank = 3, ' '\ndef forecast(city: str) -> str:\n    'Forecast.'\n    return city")
+    shell.run("class Broken:\n    @property\n    def tool(self):\n        raise RuntimeError('no')\nbroken = Broken()")
+    shell.run("number, blank, empty = 3, ' ', ''\ndef forecast(city: str) -> str:\n    'Forecast.'\n    return city")
     with pytest.raises(error, match=message) as raised:
         shell.run(source)
     assert isinstance(raised.value, NBAgentError)

@@ -9,6 +9,7 @@ import pytest
 from nbagent import Agent, ScriptedLLM, tool
 from nbagent.errors import ConfigError, DriftError, ModelError
 from nbagent.events import ModelReplied, RunFinished, ToolReturned, ToolStarted
+from nbagent.messages import ModelReply
 
 call = ScriptedLLM.tool_call
 ran: list = []
@@ -113,7 +114,7 @@ def test_history_and_task_are_in_the_journal():
     agent = Agent("a", ScriptedLLM(["One.", "Two."]), "Be brief.")
     agent.run("first")
     second = agent.run("second")
-    fresh = Agent("a", ScriptedLLM(["Two."]), "Be brief.")
+    fresh = Agent("a", ScriptedLLM(["One.", "Two."]), "Be brief.")
     assert fresh.replay(second.events[:1]) == second
     assert [m.content for m in fresh.model.requests[0].messages] == ["Be brief.", "first", "One.", "second"]
 
@@ -176,6 +177,24 @@ def test_a_run_that_failed_or_was_cancelled_ends_the_same_way_again(asynchronous
         fresh = Agent("a", ScriptedLLM([]), tools=[add, stop])
         again = replay(fresh, agent.last.events, asynchronous)
         assert (again.status, again.events) == (status, agent.last.events)
+
+
+@pytest.mark.parametrize(
+    "script", [["", ""], [ModelReply("cut", finish_reason="length")], [call("fail"), RuntimeError("no")]]
+)
+def test_a_run_that_its_loop_ended_with_an_error_gives_the_same_result(script):
+    agent = agent_at(script)
+    with pytest.raises(ModelError):
+        agent.run("go")
+    assert agent_at([]).replay(agent.last.events) == agent.last
+
+
+def test_a_cut_run_goes_on_with_the_same_agent_and_leaves_its_script_where_it_was():
+    agent = agent_at(SCRIPTS["tools"])
+    whole = agent.run("go")
+    for cut in range(1, len(whole.events)):
+        assert agent.replay(whole.events[:cut], unknown="run_again") == whole
+        assert (agent.model.position, agent.last) == (3, whole)
 
 
 def test_a_changed_tool_is_drift_and_named():

@@ -13,7 +13,7 @@ import warnings
 import pytest
 
 from nbagent import Agent, ScriptedLLM, ToolResponse, tool
-from nbagent.errors import ModelError
+from nbagent.errors import ModelError, ScriptExhausted
 from nbagent.events import ToolReturned, ToolStarted
 from nbagent.messages import ModelReply, ToolCall
 
@@ -402,6 +402,94 @@ def test_an_async_tool_whose_own_task_is_cancelled_is_an_error_not_a_cancelled_r
 
     observation, _ = observe(ScriptedLLM.tool_call("inner"), [inner])
     assert "CancelledError" in observation.text
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_agents_nest_through_async_tools_to_any_depth(asynchronous):
+    def nested(depth):
+        @tool
+        async def ask(task: str) -> str:
+            """Ask the next one."""
+            return str(nested(depth - 1).run(task)) if depth else "the bottom"
+
+        return Agent(
+            f"level{depth}", ScriptedLLM([ScriptedLLM.tool_call("ask", {"task": "go"}), f"from {depth}"]), tools=[ask]
+        )
+
+    result = asyncio.run(nested(4).arun("go")) if asynchronous else nested(4).run("go")
+    assert result.tool_calls[0].observation.text == "from 3"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_redirected_streams_of_parallel_tools_are_put_back(asynchronous):
+    import contextlib
+    import io
+
+    @tool(parallel=True)
+    def redirect(i: int) -> str:
+        """Redirect."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            time.sleep(0.01 * i)
+        return "done"
+
+    before = sys.stdout
+    agent = Agent(
+        "a", ScriptedLLM([[ScriptedLLM.tool_call("redirect", {"i": i}) for i in (1, 3, 2)], "done"]), tools=[redirect]
+    )
+    asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+    assert sys.stdout is before
+
+
+def test_what_ends_a_run_ends_it_in_any_wrapping():
+    def wrapped():
+        try:
+            Agent("inner", ScriptedLLM([])).run("go")
+        except ScriptExhausted as error:
+            raise ValueError("hidden") from error
+
+    async def grouped():
+        async with asyncio.TaskGroup() as group:
+            group.create_task(Agent("inner", ScriptedLLM([])).arun("go"))
+
+    for function in (wrapped, grouped):
+        function.__annotations__["return"] = str
+        agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call(function.__name__), "fine"]), tools=[function])
+        with pytest.raises(ScriptExhausted):
+            asyncio.run(agent.arun("go"))
+
+
+def test_a_run_that_a_tool_returns_is_its_answer():
+    @tool
+    def delegate() -> object:
+        """Delegate."""
+        return Agent("inner", ScriptedLLM(["the answer"])).run("go")
+
+    observation, _ = observe(ScriptedLLM.tool_call("delegate"), [delegate])
+    assert (observation.status, observation.text) == ("success", "the answer")
+
+
+def test_a_hidden_coroutine_is_an_error_that_says_what_to_do():
+    async def later() -> str:
+        return "never"
+
+    @tool
+    def hidden() -> str:
+        """Hide."""
+        return later()
+
+    observation, _ = observe(ScriptedLLM.tool_call("hidden"), [hidden])
+    assert "coroutine that nobody awaits" in observation.text
+
+
+def test_a_printed_address_is_left_out():
+    @tool
+    def show() -> str:
+        """Show."""
+        print(object())
+        return "shown"
+
+    observation, _ = observe(ScriptedLLM.tool_call("show"), [show])
+    assert observation.printed == "<object object>\n"
 
 
 def test_nothing_is_logged():
