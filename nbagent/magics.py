@@ -85,7 +85,7 @@ class AgentMagics:
         # An awaited line magic comes here too, with local names (or None) in the place of a body.
         return self._cells.arun_line(line, cell)
 
-    def misplaced(self, line: str) -> None:
+    def misplaced(self, line: str) -> None:  # noqa: ARG002 - a magic takes its line
         """`%%agent` where it is not the first line of its cell."""
         from nbagent.errors import CellError
 

@@ -232,7 +232,8 @@ def _registry(tools: Tools | None, tool_registry: ToolRegistry | None) -> ToolRe
     if tools is not None and tool_registry is not None:
         raise ConfigError("give tools or tool_registry, not both: tools=[…] makes a registry of its own")
     chosen = tool_registry if tools is None else tools
-    if chosen is not None and (isinstance(chosen, str) or not isinstance(chosen, Iterable)):
+    given: Any = chosen
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
         raise ConfigError(
             f"tools: expected a list of functions, got {type(chosen).__name__}: {chosen!r}; write [{chosen!r}]"
         )

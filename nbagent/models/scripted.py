@@ -42,7 +42,8 @@ class ScriptedLLM:
 
     def __init__(self, script: Iterable[Entry]) -> None:
         """`script`: the entries. A lone string is refused: it would be read letter by letter."""
-        if isinstance(script, str | ModelReply | dict) or not isinstance(script, Iterable):
+        given: Any = script
+        if isinstance(given, str | ModelReply | dict) or not isinstance(given, Iterable):
             raise ConfigError(
                 f"a script is a list of replies, got {type(script).__name__}: {script!r}; write [{script!r}]"
             )

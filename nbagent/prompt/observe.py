@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from nbagent.errors import ConfigError
 from nbagent.messages import Message, Prompt, Role, Segment, Source, ToolSchema
@@ -23,7 +24,7 @@ def segments(role: Role, label: str, text: Text | None) -> tuple[Segment, ...]:
     """A text as segments: one for a plain text, one for each piece that knows its source, none for None or ''."""
     if isinstance(text, str):
         return (Segment(role, label, text, Source("template", label)),) if text else ()
-    pieces = tuple(text) if isinstance(text, Iterable) else (text,) if text is not None else ()
+    pieces: tuple[Any, ...] = tuple(text) if isinstance(text, Sequence) else (text,) if text is not None else ()
     for piece in pieces:
         if not isinstance(piece, Piece | Segment):
             raise ConfigError(f"{label}: expected a text, got {type(text).__name__}: {text!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
@@ -39,7 +39,7 @@ def _let_through(error: BaseException) -> None:
         seen.add(id(one))
         if isinstance(one, KeyboardInterrupt | HarnessError):
             raise one
-        inner: tuple[BaseException, ...] = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        inner = cast("tuple[BaseException, ...]", getattr(one, "exceptions", ()))  # of a group
         waiting += [e for e in (*inner, one.__cause__, one.__context__) if e is not None and id(e) not in seen]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.tools.failure import describe_error
 from nbagent.tools.plain import Plain
@@ -43,7 +43,7 @@ def describe(value: Any) -> Described:
         return Described(sound(value), "success", value, ())
     if type(value) is int:
         return Described(str(value), "success", value, ())
-    if (own := getattr(type(value), "_tool_response_", None)) is not None:
+    if (own := getattr(cast("Any", type(value)), "_tool_response_", None)) is not None:
         value = own(value)  # a RunResult is its answer, not its journal
     if issubclass(type(value), ToolResponse):
         plain = Plain(_LOOK_FOR_IMAGES)
