@@ -124,12 +124,11 @@ class ScriptedLLM:
 
     def _complete(self, reply: ModelReply, request: ModelRequest, calls_before: int) -> ModelReply:
         """The reply with what an entry may leave out: ids and usage."""
-        calls = [
-            call if call.id else ToolCall(f"call_{number}", call.name, call.arguments)
-            for number, call in enumerate(reply.tool_calls, calls_before + 1)
-        ]
-        usage = reply.usage or _estimate(request, reply)
-        return ModelReply(reply.content, tuple(calls), usage, reply.finish_reason)
+        usage, calls = reply.usage or _estimate(request, reply), reply.tool_calls
+        if calls:
+            numbered = enumerate(calls, calls_before + 1)
+            calls = tuple([c if c.id else ToolCall(f"call_{n}", c.name, c.arguments) for n, c in numbered])
+        return ModelReply(reply.content, calls, usage, reply.finish_reason)
 
     def __repr__(self) -> str:
         return f"ScriptedLLM({_count(len(self.script), 'reply', 'replies')}, {self.position} used)"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from nbagent.runtime.capture import Printing, streams_kept
@@ -56,7 +56,7 @@ def call(invocation: Invocation) -> Outcome:
             value = invocation.tool.function(*invocation.args, **invocation.kwargs)
         except BaseException as raised:  # noqa: BLE001
             error = raised
-    if inspect.iscoroutine(value):
+    if type(value) is CoroutineType:
         value.close()
         error = TypeError(f"{invocation.tool.name} returned a coroutine that nobody awaits: wrap it in an `async def`")
     return Outcome(value, error, printed.text)

@@ -34,7 +34,9 @@ def parse(text: str) -> dict[str, Any]:
     NaN, Infinity, numbers too large for a float and duplicate keys at any depth are refused; integers stay exact.
     """
     try:
-        value = _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, -1)
+        if end != len(text):  # blanks around it, or something wrong: the thorough way, which says what
+            value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise InvalidArguments(_broken(error)) from None
     except RecursionError:
