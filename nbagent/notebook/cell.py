@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from nbagent.errors import CellError
 from nbagent.notebook.header import read_header
 from nbagent.notebook.options import parse_options, split_line_magic
-from nbagent.notebook.spec import CellSpec, read_spec
+from nbagent.notebook.spec import ALIASES, CellSpec, read_spec
 from nbagent.notebook.transform import MAGICS
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def parse_cell(line: str, body: str) -> Cell:
     task = _trimmed(lines if split is None else lines[split + 1 :])
     if split is None and not task:
         raise CellError(_EMPTY)
+    _refuse_front_matter(header, task)
     spec, origins = read_spec(header, options.said)
     numbers = tuple(number for number, _ in task) or (body.count("\n") + 2,)
     return Cell(spec, "\n".join(text for _, text in task), bool(header), None, numbers, origins)
@@ -97,6 +98,18 @@ def lift_magic(lines: list[str], magics: Sequence[str] = MAGICS) -> list[str]:
     above = "".join(lines[:at]).count("\n")
     body = ["\n"] * above + lines[at + 1 :]
     return [lines[at].removesuffix("\n") + "\n", *(body or ["\n"])]
+
+
+def _refuse_front_matter(header: Mapping[str, Node], task: Sequence[Line]) -> None:
+    """Other tools put a header between two lines `---`; here it would reach the model as the task."""
+    if header or not any(text.rstrip() == "---" for _, text in task):
+        return
+    number, first = task[0]
+    if first.partition(":")[0] in {*CellSpec.model_fields, *ALIASES} and ":" in first:
+        raise CellError(
+            f"Cell line {number}: this reads like a header, but a header has no line `---` above it, only below it. "
+            "Remove the first line `---`."
+        )
 
 
 def _numbered(body: str) -> list[Line]:

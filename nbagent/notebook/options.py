@@ -69,6 +69,8 @@ def _named(found: LineMagic) -> LineMagic:
         return found
     if not word.isidentifier():
         raise CellError("Magic line: `%agent` begins with the agent's name, then the task: `%agent agent What's up?`.")
+    if (option := task.split(maxsplit=1)[:1]) and option[0].partition("=")[0] in _SPELLINGS:
+        raise CellError(f"Magic line: `{option[0]}` stands behind the name; options of `%agent` stand before it.")
     return LineMagic(Options({**found.options.said, "name": word}), task)
 
 
@@ -112,6 +114,9 @@ def _spellings(field: str) -> tuple[str, ...]:
 
 _FLAGS = [flag(field) for field in CellSpec.model_fields]
 _TAKE_VALUE = {word for field in CellSpec.model_fields if written(field).placeholder for word in _spellings(field)}
+
+
+_SPELLINGS = {spelling for field in CellSpec.model_fields for spelling in _spellings(field)}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -170,6 +170,8 @@ def test_help_is_shown_and_is_no_error(shell):
         ("x = 1\n%%agent bot\nhello", CellError, "first line"),
         ("%%agent bot\nmodel: gpt-4\n---\nhello", CellError, r"'gpt-4' is no variable"),
         ("%%agent bot\nscript: [a]\ntools: [broken.tool]\n---\nhello", CellError, r"broken.tool.*RuntimeError"),
+        ("%%agent bot\n---\nsystem: Be brief.\nscript: [a]\n---\nhello", CellError, r"line 3.*Remove the first line"),
+        ("%agent bot --quiet hello", CellError, "before"),
         ("%agent reset nobody", CellError, "nobody"),
         ("%agent nobody hello", CellError, "nobody"),
     ],
