@@ -44,6 +44,11 @@ def lift(lines: Lines) -> Lines:
     return lift_magic(lines)
 
 
+# So IPython leaves it out when it asks whether a cell is complete: a terminal would otherwise take `%%agent bot`
+# alone for one, since `lift` gives it an empty body.
+lift.has_side_effects = True  # type: ignore[attr-defined]
+
+
 class QuestionLine(EscapedCommand):
     """For `token_transformers`: `%agent bot What now?` is a question to the agent, not a request for help on `now`."""
 

@@ -341,6 +341,13 @@ def test_the_line_magic_is_awaited_at_top_level(shell):
     assert transform("%agents bot") == "get_ipython().run_line_magic('agents', 'bot')\n"
 
 
+def test_a_terminal_waits_for_the_body(shell):
+    check = shell.shell.check_complete
+    assert [check(text)[0] for text in ("%%agent bot", "%%agent bot\nhello", "%%agent bot\nhello\n\n")] == [
+        "incomplete", "incomplete", "complete",
+    ]  # fmt: skip
+
+
 def test_other_cells_are_left_alone(shell):
     for source in (
         "%%time\n%agent bot hi\n",
