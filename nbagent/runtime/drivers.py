@@ -51,6 +51,9 @@ async def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
                 for event in news.take():
                     yield event
                 return
+            except KeyboardInterrupt as stop:
+                # Out of a task it would go through the event loop, and end a kernel.
+                raise asyncio.CancelledError("stopped by the user") from stop
             try:
                 error = None
                 await breath.taken()

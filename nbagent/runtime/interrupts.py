@@ -40,7 +40,8 @@ class _Gate:
 
     def enter(self) -> None:
         self._users += 1
-        if self._users == 1:
+        # A kernel sets its own handler anew for each cell, also while a run of an earlier one goes on.
+        if signal.getsignal(signal.SIGINT) != self._handle:
             self._before = signal.signal(signal.SIGINT, self._handle)
 
     def leave(self) -> None:

@@ -164,7 +164,7 @@ def _ask(effect: CallModel) -> Generator[Ask, None, ModelReply]:
         yield ask
     except NBAgentError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ModelError(f"{_named(effect)} failed in turn {turn}: {type(error).__name__}: {error}") from error
     if ask.reply is None:
         raise ModelError(f"{_named(effect)} ended its stream in turn {turn} without a reply", kind="incomplete")

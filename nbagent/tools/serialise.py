@@ -41,7 +41,7 @@ def describe(value: Any) -> Described:
     """
     if type(value) is str:
         return Described(sound(value), "success", value, ())
-    if type(value) is int:
+    if cast("object", type(value)) is int and _is_short(value):
         return Described(str(value), "success", value, ())
     if (own := getattr(cast("Any", type(value)), "_tool_response_", None)) is not None:
         value = own(value)  # a RunResult is its answer, not its journal
@@ -51,6 +51,11 @@ def describe(value: Any) -> Described:
         return Described(sound(value.text), value.status, value.data, tuple(plain.images))
     plain = Plain()
     return Described(_text(plain.of(value), value), "success", value, tuple(plain.images))
+
+
+def _is_short(number: int) -> bool:
+    # Python refuses to write integers of more than 4,300 digits as text.
+    return -(2**63) < number < 2**63
 
 
 def _text(plain: Any, value: Any) -> str:

@@ -140,6 +140,22 @@ def test_an_awaited_arun_and_a_plain_run_are_interrupted_too(kernel):
         assert kernel.value("a.last.status") == "cancelled"
 
 
+@pytest.mark.parametrize("body", ["raise KeyboardInterrupt", "import time; time.sleep(30)"])
+def test_runs_side_by_side_in_tasks_are_stopped_and_leave_the_kernel_alive(kernel, body):
+    kernel.run(
+        "import asyncio\nfrom nbagent import Agent, ScriptedLLM\n"
+        f"def stop() -> str:\n    'Stop.'\n    {body}\n"
+        "def new():\n    return Agent('a', ScriptedLLM([ScriptedLLM.tool_call('stop'), 'done']), tools=[stop])"
+    )
+    running = kernel.start("a, b = new(), new()\nawait asyncio.gather(a.arun('x'), b.arun('y'))")
+    time.sleep(1.5)
+    for _ in range(2 if "sleep" in body else 0):  # each of the two holds the thread, one after the other
+        kernel.manager.interrupt_kernel()
+        time.sleep(1.5)
+    kernel.wait(running, timeout=20)
+    assert kernel.value("a.last.status, b.last.status") == "cancelled cancelled"
+
+
 def test_interactive_and_headless_runs_write_the_same_outputs(kernel):
     cell = HEADER + "hello"
     headless = kernel.run(cell, "a", allow_stdin=False)

@@ -200,7 +200,8 @@ def test_system_exit_is_an_observation_and_keyboard_interrupt_cancels(parallel, 
 
     assert "SystemExit" in run(make(SystemExit(3))).tool_calls[0].observation.text
     agent = make(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
+    # A KeyboardInterrupt must not leave a task: it would go through the event loop, and end a kernel.
+    with pytest.raises(asyncio.CancelledError if asynchronous else KeyboardInterrupt):
         run(agent)
     assert (agent.last.status, agent.history, agent.model.position) == ("cancelled", (), 0)
     assert agent.last.turns[0].tool_calls[0].observation is None
@@ -490,6 +491,16 @@ def test_a_printed_address_is_left_out():
 
     observation, _ = observe(ScriptedLLM.tool_call("show"), [show])
     assert observation.printed == "<object object>\n"
+
+
+def test_a_huge_integer_is_text_too():
+    @tool
+    def factorial() -> int:
+        """Compute."""
+        return 10**5000
+
+    observation, _ = observe(ScriptedLLM.tool_call("factorial"), [factorial])
+    assert observation.status == "success"
 
 
 def test_nothing_is_logged():
