@@ -95,9 +95,9 @@ class AgentMagics:
         manager = self._shell.magics_manager
         manager.register_function(self.line, "line", "agent")
         manager.register_function(self.cell, "cell", "agent")
-        # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
         # IPython reads `%%agent` below other code as a line magic of this name; its own error would pass CI unseen.
         manager.register_function(self.misplaced, "line", "%agent")
+        # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
         self._shell.input_transformers_cleanup.insert(0, lift)
         self._shell.input_transformer_manager.token_transformers.append(QuestionLine)
         self._shell.input_transformers_post.append(self._awaiter)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Itera
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.conversation import Conversation, OpenExchange
+from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
 from nbagent.errors import ConfigError
 from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent
@@ -101,37 +101,33 @@ class Agent:
         Raises what the model raises (`ModelError`, `ScriptExhausted`) and KeyboardInterrupt where the user stops it;
         `last` then holds the run so far. Running out of turns is a status, not an error.
         """
-        for _ in self.stream(task, key=key):
-            pass
-        return self._result()
+        with self._running(task, key) as run:
+            for _ in drive(run):
+                pass
+        return run.result
 
     async def arun(self, task: Text, *, key: Hashable = None) -> RunResult:
         """`run` for `await`."""
-        async with aclosing(self.astream(task, key=key)) as events:
-            async for _ in events:
-                pass
-        return self._result()
+        with self._running(task, key) as run:
+            async with aclosing(adrive(run)) as events:
+                async for _ in events:
+                    pass
+        return run.result
 
     def stream(self, task: Text, *, key: Hashable = None) -> Generator[StreamEvent]:
         """`run`, yielding what happens: events, and `TextDelta` while a reply comes. The result is then `last`.
 
         Closing the generator early cancels the run; the conversation stays as it was.
         """
-        exchange, run = self._open(task, key)
-        try:
+        with self._running(task, key) as run:
             yield from drive(run)
-        finally:
-            self._close(exchange, run)
 
     async def astream(self, task: Text, *, key: Hashable = None) -> AsyncGenerator[StreamEvent]:
         """`stream` for `async for`."""
-        exchange, run = self._open(task, key)
-        try:
+        with self._running(task, key) as run:
             async with aclosing(adrive(run)) as events:
                 async for event in events:
                     yield event
-        finally:
-            self._close(exchange, run)
 
     def replay(self, events: Iterable[Event], *, unknown: Unknown = "ask") -> RunResult:
         """Drives a fresh loop over the events of an earlier run (all of them, or the first so many).
@@ -143,7 +139,8 @@ class Agent:
         unknown: what to do about a tool call that was started and has no result. `ask` (default) ends the run as
         interrupted, unless the tool is idempotent; `run_again` runs it.
 
-        Raises `DriftError` where the agent is no longer the one that was recorded.
+        Raises `DriftError` where the tools, or what is asked of the model, are not those that were recorded. The
+        recorded prompt is used as it is: a changed system prompt counts for new runs only.
         """
         with self._rerun(tuple(events), unknown) as run:
             for _ in drive(run):
@@ -158,17 +155,20 @@ class Agent:
                     pass
         return run.result
 
-    def _open(self, task: Text, key: Hashable) -> tuple[OpenExchange, Run]:
+    @contextmanager
+    def _running(self, task: Text, key: Hashable) -> Generator[Run]:
+        """A run of this task; when the body is left, however that is, the conversation and `last` know of it."""
         asked = segments("user", "task", task)
         _text("task", "".join(segment.text for segment in asked))
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
         started = self._started(asked, exchange.history)
-        return exchange, Run(started, self._loop(started))
-
-    def _close(self, exchange: OpenExchange, run: Run) -> None:
-        self.last = run.result
-        exchange.close(self.last.new_messages, rewind=self.last.status == "cancelled")
+        run = Run(started, self._loop(started))
+        try:
+            yield run
+        finally:
+            self.last = result = run.result
+            exchange.close(result.new_messages, rewind=result.status == "cancelled")
 
     @contextmanager
     def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Generator[Run]:
@@ -193,10 +193,6 @@ class Agent:
         run_id = f"{self.name}-{self._runs}"
         model = self.model
         return RunStarted(run_id, self.name, model.name, model.mode, self.max_turns, task, history, position(model))
-
-    def _result(self) -> RunResult:
-        assert self.last is not None  # noqa: S101 - _close has set it
-        return self.last
 
     def __repr__(self) -> str:
         tools = f", tools={list(self.tools.names)}" if len(self.tools) else ""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbagent.models.model import Model
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
     """What one run added to the conversation."""
 

@@ -202,11 +202,14 @@ def read_spec(header: Mapping[str, Node], options: Mapping[str, str]) -> tuple[C
             raise CellError(f"Cell line {node.line}: `{key}` is the same as `{field}` on {origins[field]}; keep one.")
         if isinstance(node, Scalar) and not node.text and not node.quoted:
             raise CellError(f"Cell line {node.line}: `{key}` has no value; write one, or delete the line.")
+        _refuse_secret(field, node, f"Cell line {node.line}")
         values[field] = written(field).read(node, f"Cell line {node.line}: `{key}`")
         origins[field] = f"cell line {node.line}"
     for field, text in options.items():
         what = "the agent's name" if field == "name" else f"`{flag(field)}`"
-        values[field] = written(field).read(Scalar(text, quoted=False, line=1), f"Magic line: {what}")
+        node = Scalar(text, quoted=False, line=1)
+        _refuse_secret(field, node, "Magic line")
+        values[field] = written(field).read(node, f"Magic line: {what}")
         origins[field] = f"option {flag(field)}"
     return CellSpec(**values), origins
 
@@ -228,16 +231,29 @@ _SECRET = re.compile(r"(?i)(?<![a-z0-9])(?:sk|pk|rk)-|gh[opsu]_|github_pat|AKIA|
 def unknown(what: str, word: str, known: Collection[str], where: str) -> CellError:
     """The error about a key or an option that does not exist. Never shows a value."""
     if _SECRET.search(word) or _CREDENTIAL.search(re.sub("([a-z])(?=[A-Z])", r"\1_", word).lower()):
-        return CellError(
-            f"{where}: a cell takes no keys, tokens or passwords. This one is in the notebook and in IPython's history "
-            "now: rotate it, and set the new one as an environment variable (OPENAI_API_KEY, ANTHROPIC_API_KEY, …)."
-        )
+        return _credential(where)
     bare = {each.lstrip("-"): each for each in known}
     near = get_close_matches(word[:100].lower().lstrip("-"), bare, n=1)
     hint = f"; did you mean `{bare[near[0]]}`?" if near else "."
     if " " in word:
         hint = " in the header; to send a task that contains a line `---`, begin the cell with a line `---`."
     return CellError(f"{where}: unknown {what} {_quoted(word)}{hint} Known: {', '.join(known)}.")
+
+
+def _credential(where: str) -> CellError:
+    return CellError(
+        f"{where}: a cell takes no keys, tokens or passwords. This one is in the notebook and in IPython's history "
+        "now: rotate it, and set the new one as an environment variable (OPENAI_API_KEY, ANTHROPIC_API_KEY, …)."
+    )
+
+
+def _refuse_secret(field: str, node: Node, where: str) -> None:
+    """A key in the place of a name would be shown by the error that the name does not exist."""
+    texts = [node] if isinstance(node, Scalar) else node.nodes if isinstance(node, Items) else ()
+    if field in ("model", "tools", "script", "out") and any(
+        isinstance(one, Scalar) and _SECRET.match(one.text) for one in texts
+    ):
+        raise _credential(where)
 
 
 def _shown(node: Node) -> str:

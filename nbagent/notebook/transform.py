@@ -19,18 +19,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAGICS = ("agent",)
-_RUN_CELL_MAGIC = InteractiveShell.run_cell_magic.__code__  # pyright: ignore[reportUnknownMemberType]
+_RUN_MAGIC = frozenset(
+    {
+        InteractiveShell.run_cell_magic.__code__,  # pyright: ignore[reportUnknownMemberType]
+        InteractiveShell.run_line_magic.__code__,
+    }
+)
 Lines = list[str]
 
 
 def nesting() -> int:
-    """How many cell magics are running now, one inside the other: 1 in an agent cell, 2 in one below `%%capture`.
+    """How many magics are running now, one inside the other: 1 in an agent cell, 2 in one below `%%capture`.
 
     What another magic runs it does not await, so there an agent has to run in the plain way.
     """
     frame, depth = inspect.currentframe(), 0
     while frame is not None:
-        depth += frame.f_code is _RUN_CELL_MAGIC
+        depth += frame.f_code in _RUN_MAGIC
         frame = frame.f_back
     return depth
 

@@ -106,7 +106,18 @@ async def acall_all(invocations: tuple[Invocation, ...]) -> AsyncGenerator[Done]
             yield invocation, call(invocation)
         return
     with streams_kept():
-        tasks = [asyncio.ensure_future(_arun(invocation)) for invocation in invocations]
+        tasks: list[asyncio.Task[Done]] = []
+
+        async def one(invocation: Invocation) -> Done:
+            done = await _arun(invocation)
+            if isinstance(done[1].error, KeyboardInterrupt):
+                # At once, or the others, which have not begun, would hold the thread one after the other.
+                for task in tasks:
+                    if task is not asyncio.current_task():
+                        task.cancel()
+            return done
+
+        tasks += [asyncio.ensure_future(one(invocation)) for invocation in invocations]
         try:
             for task in asyncio.as_completed(tasks):
                 yield await task
@@ -127,7 +138,9 @@ def _one_by_one(invocations: tuple[Invocation, ...]) -> bool:
 def _submit(invocation: Invocation) -> Future[Outcome]:
     if invocation.tool.is_async:
         return on_loop_thread(acall(invocation), invocation.tool.name)
-    return _pool().submit(contextvars.copy_context().run, call, invocation)
+    context, level = contextvars.copy_context(), _level.get()
+    context.run(_level.set, level + 1)
+    return _pool(level).submit(context.run, call, invocation)
 
 
 async def _arun(invocation: Invocation) -> Done:
@@ -138,7 +151,11 @@ async def _arun(invocation: Invocation) -> Done:
     return invocation, await asyncio.wrap_future(_submit(invocation))
 
 
+_level: contextvars.ContextVar[int] = contextvars.ContextVar("nbagent_pool_level", default=0)
+"""How deep in tools that run side by side we are: each level has a pool, or the inner ones could wait for the outer."""
+
+
 @cache
-def _pool() -> ThreadPoolExecutor:
+def _pool(level: int) -> ThreadPoolExecutor:
     # Our own: asyncio's default pool has six threads on two cores, so that sixteen calls would take three rounds.
-    return ThreadPoolExecutor(POOL_SIZE, thread_name_prefix="nbagent-tool")
+    return ThreadPoolExecutor(POOL_SIZE, thread_name_prefix=f"nbagent-tool-{level}")

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from nbagent.runtime.calling import acall_all, call_all
-from nbagent.runtime.interrupts import interruptible, listening
+from nbagent.runtime.interrupts import gated, interruptible, listening
 from nbagent.runtime.run import Ask, Run, Step
 
 if TYPE_CHECKING:
@@ -25,18 +25,19 @@ def drive(run: Run) -> Generator[StreamEvent]:
     """Drives a run from plain code; its errors are raised. Closing the generator early cancels the run."""
     steps, news = run.steps(), _News(run)
     error: BaseException | None = None
-    while True:
-        try:
-            step = next(steps) if error is None else steps.throw(error)
-        except StopIteration:
-            yield from news.take()
-            return
-        try:
-            error = None
-            yield from news.take()
-            yield from _take(step, news)
-        except BaseException as raised:  # noqa: BLE001 - the run decides what it means, and raises it again
-            error = raised
+    with gated():  # a cell that awaits elsewhere has a handler that would wait for the loop, which this blocks
+        while True:
+            try:
+                step = next(steps) if error is None else steps.throw(error)
+            except StopIteration:
+                yield from news.take()
+                return
+            try:
+                error = None
+                yield from news.take()
+                yield from _take(step, news)
+            except BaseException as raised:  # noqa: BLE001 - the run decides what it means, and raises it again
+                error = raised
 
 
 async def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
@@ -66,6 +67,7 @@ async def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
                 error = raised
 
 
+@interruptible
 def _take(step: Step, news: _News) -> Generator[StreamEvent]:
     if isinstance(step, Ask):
         for piece in step.model.stream(step.request):

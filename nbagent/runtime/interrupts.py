@@ -66,22 +66,30 @@ _gate = _Gate()
 def listening() -> Generator[None]:
     """While the body is awaited: interrupts reach tools that hold the thread, and the loop wakes up for the others."""
     loop = asyncio.get_running_loop()
-    handle = loop.call_later(HEARTBEAT, lambda: None)
 
     def beat() -> None:
         nonlocal handle
         handle = loop.call_later(HEARTBEAT, beat)
 
-    beat()
-    gated = _needs_gate()
-    if gated:
-        _gate.enter()
+    handle = loop.call_later(HEARTBEAT, beat)
+    try:
+        with gated():
+            yield
+    finally:
+        handle.cancel()
+
+
+@contextmanager
+def gated() -> Generator[None]:
+    """While the body runs: an interrupt is raised on the spot where it comes inside foreign code."""
+    if not _needs_gate():
+        yield
+        return
+    _gate.enter()
     try:
         yield
     finally:
-        handle.cancel()
-        if gated:
-            _gate.leave()
+        _gate.leave()
 
 
 def _needs_gate() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from nbagent.errors import DriftError, ModelError, NBAgentError
 from nbagent.events import (
@@ -23,6 +23,7 @@ from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Outcome
 from nbagent.runtime.journal import Ended, Journal, Recording
 from nbagent.runtime.result import RunResult
+from nbagent.tools.failure import headline
 
 if TYPE_CHECKING:
     from nbagent.models.model import Model, Piece
@@ -40,10 +41,16 @@ class Ask:
 
     def receive(self, piece: Piece) -> tuple[TextDelta, ...]:
         """Takes a piece of the answer; returns what there is to show of it."""
-        if isinstance(piece, ModelReply):
-            self.reply = piece
-            return ()
-        return (TextDelta(self.turn, piece),)
+        if self.reply is not None or not isinstance(cast("object", piece), str | ModelReply):
+            raise ModelError(
+                f"model {self.model.name!r}: expected pieces of text and then one ModelReply, got {piece!r}"
+                + (" after its reply" if self.reply else ""),
+                kind="bad_response",
+            )
+        if isinstance(piece, str):
+            return (TextDelta(self.turn, piece),)
+        self.reply = piece
+        return ()
 
 
 Step = Ask | Use
@@ -64,11 +71,14 @@ class Run:
         self._loop = loop
         self._recording = Recording(recorded)
         self._unknown: Unknown = unknown
+        self._result = RunResult(())
 
     @property
     def result(self) -> RunResult:
         """What the run has come to, so far."""
-        return RunResult(tuple(self.journal.events))
+        if len(self._result.events) != len(self.journal.events):
+            self._result = RunResult(tuple(self.journal.events))
+        return self._result
 
     def steps(self) -> Steps:
         """The steps that a driver has to take. The run is over when there are no more; its errors are raised."""
@@ -90,7 +100,7 @@ class Run:
             if not isinstance(error, DriftError) and (ended := self._recording.ending()):
                 self.journal.append(ended)  # the recorded run failed here, too
                 return
-            self._finish("failed", f"{type(error).__name__}: {error}")
+            self._finish("failed", headline(error))
             raise
         finally:
             self._loop.close()
@@ -165,7 +175,7 @@ def _ask(effect: CallModel) -> Generator[Ask, None, ModelReply]:
     except NBAgentError:
         raise
     except (Exception, SystemExit) as error:
-        raise ModelError(f"{_named(effect)} failed in turn {turn}: {type(error).__name__}: {error}") from error
+        raise ModelError(f"{_named(effect)} failed in turn {turn}: {headline(error)}") from error
     if ask.reply is None:
         raise ModelError(f"{_named(effect)} ended its stream in turn {turn} without a reply", kind="incomplete")
     return ask.reply

@@ -216,6 +216,38 @@ def test_a_model_that_ends_its_stream_without_a_reply_is_incomplete():
             run(Agent("a", Cut(["whole"])))
 
 
+@pytest.mark.parametrize("pieces", [[3], [ModelReply("a"), ModelReply("b")], [ModelReply("a"), "late"]])
+def test_a_model_that_streams_something_else_is_told_apart(pieces):
+    class Odd(ScriptedLLM):
+        def stream(self, request):
+            yield from pieces
+
+    with pytest.raises(ModelError, match="then one ModelReply") as raised:
+        Agent("a", Odd([])).run("?")
+    assert raised.value.kind == "bad_response"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_model_that_ends_python_fails_the_run(asynchronous):
+    agent = Agent("a", ScriptedLLM([SystemExit(3)]))
+    with pytest.raises(ModelError, match="SystemExit"):
+        asyncio.run(agent.arun("?")) if asynchronous else agent.run("?")
+
+
+def test_runs_in_threads_return_their_own_results():
+    from concurrent.futures import ThreadPoolExecutor
+
+    agent = Agent("a", ScriptedLLM([lambda request: request.messages[-1].content] * 400))
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(lambda i: agent.run(f"task {i}").final_output, range(400)))
+    finally:
+        sys.setswitchinterval(switch)
+    assert answers == [f"task {i}" for i in range(400)]
+
+
 def test_script_exhausted_is_raised_and_history_stays():
     agent = weather_agent([call_weather()])
     with pytest.raises(ScriptExhausted, match="1 reply"):

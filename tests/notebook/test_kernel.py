@@ -131,7 +131,7 @@ def test_an_awaited_arun_and_a_plain_run_are_interrupted_too(kernel):
         "async def wait() -> str:\n    'Wait.'\n    await asyncio.sleep(60)\n"
         "def new():\n    return Agent('a', ScriptedLLM([ScriptedLLM.tool_call('wait'), 'done']), tools=[wait])"
     )
-    for call in ("await a.arun('go')", "a.run('go')"):
+    for call in ("await a.arun('go')", "a.run('go')", "await asyncio.sleep(0); a.run('go')"):
         running = kernel.start(f"a = new()\n{call}")
         time.sleep(1.5)
         kernel.manager.interrupt_kernel()

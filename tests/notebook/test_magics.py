@@ -172,6 +172,8 @@ def test_help_is_shown_and_is_no_error(shell):
         ("%%agent bot\nscript: [a]\ntools: [broken.tool]\n---\nhello", CellError, r"broken.tool.*RuntimeError"),
         ("%%agent bot\n---\nsystem: Be brief.\nscript: [a]\n---\nhello", CellError, r"line 3.*Remove the first line"),
         ("%agent bot --quiet hello", CellError, "before"),
+        ("%%agent bot --model sk-ant-secret\nhello", CellError, "rotate"),
+        ("%%agent bot\ntools: [sk-ant-secret]\nscript: [a]\n---\nhello", CellError, "rotate"),
         ("%agent reset nobody", CellError, "nobody"),
         ("%agent nobody hello", CellError, "nobody"),
     ],
@@ -404,6 +406,12 @@ def test_inside_another_cell_magic_an_agent_runs_all_the_same(shell, outer):
     if "capture" in outer:
         shell.run(f"{outer}\n%%agent bot\nand again")
         assert shell.ns["bot"].last.final_output == "three"
+
+
+def test_below_another_line_magic_a_line_runs_all_the_same(shell, capsys):
+    shell.run("%%agent bot\nscript: [one, two]\n---\nhello")
+    shell.run("%time %agent bot again")
+    assert shell.ns["bot"].last.final_output == "two"
 
 
 def test_the_bare_line_magic_shows_help(shell):

@@ -116,6 +116,13 @@ def test_parallel_tools_are_interrupted(run):
     assert (state, again) == ("cancelled () 0 3", "again")
 
 
+@pytest.mark.parametrize("run", ["async", "kernel"])
+def test_parallel_async_tools_that_block_do_not_start_one_after_the_other(run):
+    first, state, again = run_program(run, "async that blocks", "sleep", calls=3, parallel=True)
+    assert first in ("interrupted", "task cancelled")
+    assert (state, again) == ("cancelled () 0 3", "again")
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_a_model_is_interrupted(run):
     first, state, again = run_program(run, "quick", answer="interrupt_soon(); time.sleep(60)")

@@ -503,6 +503,39 @@ def test_a_huge_integer_is_text_too():
     assert observation.status == "success"
 
 
+def test_parallel_batches_nest_without_waiting_for_each_other():
+    @tool(parallel=True)
+    def leaf() -> str:
+        """Leaf."""
+        return "leaf"
+
+    @tool(parallel=True)
+    def branch() -> str:
+        """Run an agent that runs tools side by side."""
+        return str(Agent("i", ScriptedLLM([[ScriptedLLM.tool_call("leaf")] * 2, "in"]), tools=[leaf]).run("go"))
+
+    result = Agent("o", ScriptedLLM([[ScriptedLLM.tool_call("branch")] * 80, "out"]), tools=[branch]).run("go")
+    assert [exchange.observation.text for exchange in result.tool_calls] == ["in"] * 80
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_error_without_a_text_still_ends_the_run(asynchronous):
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    @tool(on_error="raise")
+    def fail() -> str:
+        """Fail."""
+        raise Mute
+
+    for script, error in (([ScriptedLLM.tool_call("fail")], Mute), ([Mute()], ModelError)):
+        agent = Agent("a", ScriptedLLM(script), tools=[fail])
+        with pytest.raises(error):
+            asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+        assert (agent.last.status, "Mute" in agent.last.stop_reason) == ("failed", True)
+
+
 def test_nothing_is_logged():
     class Loud(logging.Handler):
         def emit(self, record):
