@@ -15,6 +15,7 @@ NBAgentError
 from __future__ import annotations
 
 __all__ = [
+    "FOREIGN",
     "CellError",
     "ConfigError",
     "DriftError",
@@ -26,6 +27,10 @@ __all__ = [
     "ScriptLeftOver",
     "ToolDefinitionError",
 ]
+
+
+FOREIGN: tuple[type[BaseException], ...] = (Exception, SystemExit)
+"""What the user's code may raise where nbagent only looks at a value; KeyboardInterrupt comes from a person."""
 
 
 class NBAgentError(Exception):

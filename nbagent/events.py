@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from nbagent.values import value
+from nbagent.values import field, value
 
 if TYPE_CHECKING:
     from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
@@ -66,6 +66,8 @@ class ModelReplied:
 
     turn: int
     reply: ModelReply
+    position: int = field(default=0, compare=False)
+    """Where the model's script stands now."""
 
 
 @value
@@ -85,6 +87,8 @@ class ToolReturned:
     turn: int
     index: int
     observation: Observation
+    position: int = field(default=0, compare=False)
+    """Where the model's script stands now: a tool may have used it, too."""
 
 
 @value

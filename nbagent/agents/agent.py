@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
 from nbagent.errors import ConfigError
-from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent
+from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent, ToolReturned
 from nbagent.models.model import Model, go_to, position
 from nbagent.prompt.observe import Text, observe, segments
 from nbagent.runtime.drivers import adrive, drive
@@ -177,7 +177,7 @@ class Agent:
         if not isinstance(started, RunStarted):
             raise ConfigError(f"replay: expected the events of a run, from its RunStarted on; got {started!r}")
         here = position(self.model)
-        go_to(self.model, started.position + sum(isinstance(event, ModelReplied) for event in events))
+        go_to(self.model, _script_place(events))
         try:
             yield Run(started, self._loop(started), events, unknown)
         finally:
@@ -207,6 +207,17 @@ class Agent:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
         return self.card
+
+
+def _script_place(events: tuple[Event, ...]) -> int:
+    """Where these events leave the model's script."""
+    place = 0
+    for event in events:
+        if isinstance(event, RunStarted | ModelReplied):
+            place = event.position
+        elif isinstance(event, ToolReturned):
+            place = max(place, event.position)  # of several that ran side by side
+    return place
 
 
 def _text(what: str, value: object) -> str:

@@ -37,32 +37,37 @@ class Conversation:
     """
 
     def __init__(self) -> None:
-        self._exchanges: list[Exchange] = []
+        self.exchanges: list[Exchange] = []
+        self.changes = 0
+        """How often an exchange was opened or closed, to see whether another did so meanwhile."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return _messages(self._exchanges)
+        return _messages(self.exchanges)
 
     def clear(self) -> None:
         """Forgets everything that was said."""
-        self._exchanges.clear()
+        self.exchanges.clear()
 
     def restart(self) -> None:
         """The script starts anew: where earlier exchanges stood in it no longer counts."""
-        for exchange in self._exchanges:
+        for exchange in self.exchanges:
             exchange.model = None
 
     def open(self, key: Hashable, model: Model) -> OpenExchange:
         """Begins an exchange: sets the model's script to where it has to start."""
-        place = next((i for i, e in enumerate(self._exchanges) if key is not None and e.key == key), None)
-        return OpenExchange(self._exchanges, place, key, model)
+        place = next((i for i, e in enumerate(self.exchanges) if key is not None and e.key == key), None)
+        self.changes += 1
+        return OpenExchange(self, place, key, model)
 
 
 class OpenExchange:
     """An exchange whose run is under way."""
 
-    def __init__(self, exchanges: list[Exchange], place: int | None, key: Hashable, model: Model) -> None:
-        self._exchanges = exchanges
+    def __init__(self, conversation: Conversation, place: int | None, key: Hashable, model: Model) -> None:
+        self._conversation = conversation
+        self._exchanges = exchanges = conversation.exchanges
+        self._opened = conversation.changes
         self._before = None if place is None else exchanges[place]
         self._key = key
         self._model = model
@@ -74,22 +79,28 @@ class OpenExchange:
         """What was said before it."""
 
     def close(self, messages: tuple[Message, ...], *, rewind: bool) -> None:
-        """Ends it. `rewind`: the run was cancelled, so everything is as it was before."""
+        """Ends it. `rewind`: the run was cancelled, so everything is as it was before.
+
+        Where another run of the agent went on at the same time, the script stays where it is: the places in it belong
+        to both.
+        """
+        alone = self._conversation.changes == self._opened
+        self._conversation.changes += 1
         before = self._before if self._before in self._exchanges else None
-        if rewind:
+        if rewind and alone:
             go_to(self._model, self._resume_at if before else self._start)
         if before is None and (messages or (self._key is not None and not rewind)):
             self._exchanges.append(self._done(messages))
         elif before is not None and not rewind:
-            self._replace(before, self._done(messages))
+            self._replace(before, self._done(messages), alone=alone)
 
     def _done(self, messages: tuple[Message, ...]) -> Exchange:
         return Exchange(self._key, self._model, self._start, position(self._model), messages)
 
-    def _replace(self, before: Exchange, done: Exchange) -> None:
+    def _replace(self, before: Exchange, done: Exchange, *, alone: bool) -> None:
         place = self._exchanges.index(before)
         self._exchanges[place] = done
-        if before.model is self._model:
+        if before.model is self._model and alone:
             self._shift(self._exchanges[place + 1 :], done.end - before.end)
 
     def _shift(self, later: list[Exchange], by: int) -> None:

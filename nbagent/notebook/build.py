@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from nbagent.agents.agent import Agent
-from nbagent.errors import CellError, ModelError, ToolDefinitionError
+from nbagent.errors import FOREIGN, CellError, ModelError, ToolDefinitionError
 from nbagent.messages import ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.scripted import Entry, ScriptedLLM
@@ -159,6 +159,6 @@ def look_up(path: str, namespace: Namespace, key: str) -> Any:
             value = getattr(value, attribute)
         except AttributeError:
             raise CellError(f"{key}: {path!r}: {type(value).__name__} has no attribute {attribute!r}") from None
-        except Exception as error:
+        except FOREIGN as error:
             raise CellError(f"{key}: looking up {path!r} raised {type(error).__name__}: {error}") from error
     return value

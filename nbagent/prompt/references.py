@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from traceback import format_exception_only
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.errors import CellError
+from nbagent.errors import FOREIGN, CellError
 from nbagent.messages import Source
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class _Lookup:
     def piece(self, to_text: Callable[[Any], str]) -> Piece:
         try:
             text = to_text(self.value)
-        except Exception as error:
+        except FOREIGN as error:
             raise self.error(f"its value cannot be made text, {_told(error)}") from error
         return Piece(text, Source("variable", f"{self.reference}: {type(self.value).__name__}"))
 
@@ -142,7 +142,7 @@ def _step(value: Any, step: re.Match[str], error: Callable[[str], CellError]) ->
         return value[int(index) if key is None else key[1:-1]]
     except CellError:
         raise
-    except Exception as caught:
+    except FOREIGN as caught:
         if isinstance(caught, AttributeError) and attribute and not _is_declared(value, attribute):
             why = f"{so_far} has no attribute `{attribute}`{_nearest(attribute, _attributes(value))}"
         elif isinstance(caught, LookupError) and attribute is None:
@@ -166,7 +166,7 @@ def _is_declared(value: Any, attribute: str) -> bool:
 def _attributes(value: Any) -> Iterable[str]:
     try:
         return dir(value)
-    except Exception:  # noqa: BLE001 - the object's own __dir__; without it there is only no suggestion
+    except FOREIGN:  # the object's own __dir__; without it there is only no suggestion
         return ()
 
 
@@ -180,7 +180,7 @@ def _nearest(name: str, names: Iterable[Any]) -> str:
     return f" (the nearest: {', '.join(f'`{_shorten(each)}`' for each in near)})" if near else ""
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return _shorten(" ".join("".join(format_exception_only(error)).split()), 200)
 
 

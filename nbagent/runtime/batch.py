@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nbagent.events import ToolReturned, ToolStarted
 from nbagent.messages import Observation, ToolCall, ToolFailure
+from nbagent.models.model import position
 from nbagent.runtime.calling import Invocation, Outcome
 from nbagent.runtime.observing import observe, refuse
 from nbagent.tools.arguments import InvalidArguments
@@ -14,6 +15,7 @@ from nbagent.tools.arguments import InvalidArguments
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
+    from nbagent.models.model import Model
     from nbagent.runtime.effects import CallTools
     from nbagent.runtime.journal import Journal
 
@@ -44,12 +46,13 @@ class Use:
 class Batch:
     """Checks the calls, starts them in order (or together, where every tool allows it), and collects what returns."""
 
-    __slots__ = ("_effect", "_first", "_journal", "_observations", "_started", "_unknown")
+    __slots__ = ("_effect", "_first", "_journal", "_model", "_observations", "_started", "_unknown")
 
-    def __init__(self, effect: CallTools, journal: Journal, unknown: Unknown) -> None:
+    def __init__(self, effect: CallTools, journal: Journal, unknown: Unknown, model: Model | None) -> None:
         self._effect = effect
         self._journal = journal
         self._unknown = unknown
+        self._model = model
         self._first = len(journal.events)
         self._started: set[int] = set()
         self._observations: dict[int, Observation] = {}
@@ -129,4 +132,5 @@ class Batch:
 
     def _record(self, index: int, observation: Observation) -> None:
         self._observations[index] = observation
-        self._journal.append(ToolReturned(self._effect.turn, index, observation))
+        place = 0 if self._model is None else position(self._model)
+        self._journal.append(ToolReturned(self._effect.turn, index, observation, place))

@@ -5,22 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
-from functools import cache
+from threading import Semaphore, Thread
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from nbagent.runtime.capture import Printing, streams_kept
+from nbagent.runtime.capture import Scope, streams_kept
 from nbagent.runtime.interrupts import interruptible
 from nbagent.runtime.loop_thread import on_loop_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
+    from nbagent.errors import HarnessError
     from nbagent.tools.tool import Tool
 
-POOL_SIZE = 64
+AT_ONCE = 64
+"""How many sync tools of one reply run at the same time."""
 CANCEL_GRACE = 0.5
 """Seconds that a cancelled async tool has to end before the run goes on without it."""
 
@@ -42,6 +44,8 @@ class Outcome:
     value: Any = None
     error: BaseException | None = None
     printed: str = ""
+    fault: HarnessError | None = None
+    """An error of the test set-up that came up inside, whatever the tool made of it."""
 
 
 Done = tuple[Invocation, Outcome]
@@ -51,7 +55,7 @@ Done = tuple[Invocation, Outcome]
 def call(invocation: Invocation) -> Outcome:
     """Runs a sync tool here. Catches everything, KeyboardInterrupt and SystemExit too: the run decides about it."""
     value, error = None, None
-    with Printing() as printed:
+    with Scope() as scope:
         try:
             value = invocation.tool.function(*invocation.args, **invocation.kwargs)
         except BaseException as raised:  # noqa: BLE001
@@ -59,14 +63,14 @@ def call(invocation: Invocation) -> Outcome:
     if type(value) is CoroutineType:
         value.close()
         error = TypeError(f"{invocation.tool.name} returned a coroutine that nobody awaits: wrap it in an `async def`")
-    return Outcome(value, error, printed.text)
+    return Outcome(value, error, scope.printed, scope.fault)
 
 
 @interruptible
 async def acall(invocation: Invocation) -> Outcome:
     """Awaits an async tool. A cancellation of the task itself goes through."""
     value, error = None, None
-    with Printing() as printed:
+    with Scope() as scope:
         try:
             value = await invocation.tool.function(*invocation.args, **invocation.kwargs)
         except asyncio.CancelledError as raised:
@@ -76,7 +80,7 @@ async def acall(invocation: Invocation) -> Outcome:
             error = raised
         except BaseException as raised:  # noqa: BLE001
             error = raised
-    return Outcome(value, error, printed.text)
+    return Outcome(value, error, scope.printed, scope.fault)
 
 
 def call_all(invocations: tuple[Invocation, ...]) -> Iterator[Done]:
@@ -86,7 +90,8 @@ def call_all(invocations: tuple[Invocation, ...]) -> Iterator[Done]:
             yield invocation, call(invocation)
         return
     with streams_kept():
-        futures = {_submit(invocation): invocation for invocation in invocations}
+        room = Semaphore(AT_ONCE)
+        futures = {_submit(invocation, room): invocation for invocation in invocations}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -106,10 +111,11 @@ async def acall_all(invocations: tuple[Invocation, ...]) -> AsyncGenerator[Done]
             yield invocation, call(invocation)
         return
     with streams_kept():
+        room = Semaphore(AT_ONCE)
         tasks: list[asyncio.Task[Done]] = []
 
         async def one(invocation: Invocation) -> Done:
-            done = await _arun(invocation)
+            done = await _arun(invocation, room)
             if isinstance(done[1].error, KeyboardInterrupt):
                 # At once, or the others, which have not begun, would hold the thread one after the other.
                 for task in tasks:
@@ -135,27 +141,35 @@ def _one_by_one(invocations: tuple[Invocation, ...]) -> bool:
     return sys.platform == "emscripten" and not any(invocation.tool.is_async for invocation in invocations)
 
 
-def _submit(invocation: Invocation) -> Future[Outcome]:
+def _submit(invocation: Invocation, room: Semaphore) -> Future[Outcome]:
     if invocation.tool.is_async:
         return on_loop_thread(acall(invocation), invocation.tool.name)
-    context, level = contextvars.copy_context(), _level.get()
-    context.run(_level.set, level + 1)
-    return _pool(level).submit(context.run, call, invocation)
+    return _in_thread(invocation, room)
 
 
-async def _arun(invocation: Invocation) -> Done:
+def _in_thread(invocation: Invocation, room: Semaphore) -> Future[Outcome]:
+    """Runs a sync tool in a thread of its own, with a copy of this context.
+
+    Neither asyncio's pool (six threads on two cores: sixteen calls would take three rounds) nor an executor (Python
+    waits for its threads before it exits, also for a tool that was given up after Ctrl-C).
+    """
+    future, context = Future[Outcome](), contextvars.copy_context()
+
+    def run() -> None:
+        with room:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(context.run(call, invocation))
+                except BaseException as error:  # noqa: BLE001 - belongs to whoever waits for the future
+                    future.set_exception(error)
+
+    Thread(target=run, name=f"nbagent-tool-{invocation.tool.name}", daemon=True).start()
+    return future
+
+
+async def _arun(invocation: Invocation, room: Semaphore) -> Done:
     if invocation.tool.is_async:
         return invocation, await acall(invocation)
     if sys.platform == "emscripten":
         return invocation, call(invocation)
-    return invocation, await asyncio.wrap_future(_submit(invocation))
-
-
-_level: contextvars.ContextVar[int] = contextvars.ContextVar("nbagent_pool_level", default=0)
-"""How deep in tools that run side by side we are: each level has a pool, or the inner ones could wait for the outer."""
-
-
-@cache
-def _pool(level: int) -> ThreadPoolExecutor:
-    # Our own: asyncio's default pool has six threads on two cores, so that sixteen calls would take three rounds.
-    return ThreadPoolExecutor(POOL_SIZE, thread_name_prefix=f"nbagent-tool-{level}")
+    return invocation, await asyncio.wrap_future(_in_thread(invocation, room))

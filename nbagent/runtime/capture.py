@@ -7,15 +7,17 @@ import sys
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-_sink: ContextVar[list[str] | None] = ContextVar("nbagent_printed", default=None)
-"""Where this task or thread prints to. A context variable, so that tools that run side by side stay apart."""
+    from nbagent.errors import HarnessError
 
+_scope: ContextVar[Scope | None] = ContextVar("nbagent_scope", default=None)
+"""The tool call of this task or thread. A context variable, so that tools that run side by side stay apart."""
 
 _DEBUGGERS = frozenset({"bdb", "cmd", "pdb", "IPython.core.debugger", "IPython.terminal.debugger"})
 
@@ -30,10 +32,10 @@ class _Router:
         # A debugger that a tool starts talks to the person, not to the observation. print() has no frame of its own.
         frame = inspect.currentframe()
         asked_by = frame.f_back.f_globals.get("__name__") if frame and frame.f_back else None
-        sink = None if asked_by in _DEBUGGERS else _sink.get()
-        if sink is None:
+        scope = None if asked_by in _DEBUGGERS else _scope.get()
+        if scope is None:
             return self.under.write(text)
-        sink.append(text)
+        scope.pieces.append(text)
         return len(text)
 
     def writelines(self, lines: Iterable[str], /) -> None:
@@ -44,58 +46,73 @@ class _Router:
         return getattr(self.under, name)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Routers:
+    """Those that were put in place together."""
+
+    out: _Router
+    err: _Router
+
+
 class _Routing:
-    """The routers in place, shared by all tools that run now: the first puts them in, the last takes them out."""
+    """The routers in place, shared by all tools that run now: the first puts them in, the last takes them out.
+
+    Where a tool has put a stream of its own in place (`redirect_stdout`) and then runs an agent, the tools of that
+    agent get routers above that stream.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users = 0
-        self._routers = (_Router(sys.stdout), _Router(sys.stderr))
+        self._users: dict[_Routers, int] = {}
+        self._idle = _Routers(_Router(sys.stdout), _Router(sys.stderr))
 
     @property
     def active(self) -> bool:
         """Whether any tool prints into its observation now."""
-        return self._users > 0
+        return bool(self._users)
 
-    def enter(self) -> None:
+    def enter(self) -> _Routers:
         with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._install()
+            out, err = cast("tuple[Any, Any]", (sys.stdout, sys.stderr))
+            routers = next((each for each in self._users if each.out is out and each.err is err), None)
+            if routers is None:
+                routers = self._install(out, err)
+            self._users[routers] = self._users.get(routers, 0) + 1
+            return routers
 
-    def leave(self) -> None:
+    def leave(self, routers: _Routers) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._remove()
+            self._users[routers] -= 1
+            if not self._users[routers]:
+                del self._users[routers]
+                self._remove(routers)
 
-    def _install(self) -> None:
-        self._show = warnings.showwarning
-        warnings.showwarning = self._warn
-        out, err = self._routers
-        if out.under is not sys.stdout or err.under is not sys.stderr:
-            self._routers = out, err = _Router(sys.stdout), _Router(sys.stderr)
-        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", (out, err))
+    def _install(self, out: TextIO, err: TextIO) -> _Routers:
+        if not self._users:
+            self._show = warnings.showwarning
+            warnings.showwarning = self._warn
+        routers = self._idle
+        if routers in self._users or routers.out.under is not out or routers.err.under is not err:
+            self._idle = routers = _Routers(_Router(out), _Router(err))
+        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", (routers.out, routers.err))
+        return routers
 
-    def _remove(self) -> None:
-        out, err = self._routers
+    def _remove(self, routers: _Routers) -> None:
         # Somebody may have put something of their own in place meanwhile; that is left alone.
-        if sys.stdout is out:
-            sys.stdout = out.under
-        if sys.stderr is err:
-            sys.stderr = err.under
-        if warnings.showwarning == self._warn:
+        if sys.stdout is routers.out:
+            sys.stdout = routers.out.under
+        if sys.stderr is routers.err:
+            sys.stderr = routers.err.under
+        if not self._users and warnings.showwarning == self._warn:
             warnings.showwarning = self._show
 
     def _warn(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         # The standard form names a file, which in a kernel has the process id in its path.
-        if (sink := _sink.get()) is None:
+        if (scope := _scope.get()) is None:
             self._show(message, category, *where, **more)
             return
-        sink.append(f"{category.__name__}: {message}\n")
-        with warnings.catch_warnings():
-            # Python then forgets what it has warned of, so that a cell that runs again warns again.
-            pass
+        scope.warned = True
+        scope.pieces.append(f"{category.__name__}: {message}\n")
 
 
 _routing = _Routing()
@@ -120,21 +137,35 @@ def _under(stream: TextIO) -> TextIO:
     return one.under if isinstance(one, _Router) else stream
 
 
-class Printing:
-    """Collects what is printed and warned between `with Printing() as printed:` and its end, in `printed.text`."""
+class Scope:
+    """Between `with Scope() as scope:` and its end a tool runs: what it prints, warns and must not hide."""
 
-    __slots__ = ("_sink", "_token")
+    __slots__ = ("_routers", "_token", "fault", "pieces", "warned")
 
     def __enter__(self) -> Self:
-        self._sink: list[str] = []
-        self._token = _sink.set(self._sink)
-        _routing.enter()
+        self.pieces: list[str] = []
+        self.warned = False
+        self.fault: HarnessError | None = None
+        """The first error of the test set-up that a run inside the tool ended with, whatever the tool made of it."""
+        self._token = _scope.set(self)
+        self._routers = _routing.enter()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        _routing.leave()
-        _sink.reset(self._token)
+        _routing.leave(self._routers)
+        _scope.reset(self._token)
+        if self.warned:
+            with warnings.catch_warnings():
+                # Python then forgets what it has warned of, so that a cell that runs again warns again.
+                pass
 
     @property
-    def text(self) -> str:
-        return "".join(self._sink)
+    def printed(self) -> str:
+        return "".join(self.pieces)
+
+
+def report(fault: HarnessError) -> None:
+    """Tells the tool in which this run happens, if there is one, of an error that it must not hide."""
+    scope = _scope.get()
+    if scope is not None and scope.fault is None:
+        scope.fault = fault

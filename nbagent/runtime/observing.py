@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
+from nbagent.tools.failure import headline
 from nbagent.tools.serialise import cut, describe, describe_error
 from nbagent.tools.text import without_addresses
 
@@ -21,9 +22,14 @@ def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     and every error of a tool with `on_error="raise"`.
     """
     error = outcome.error
+    if outcome.fault is not None and not isinstance(error, KeyboardInterrupt):
+        raise outcome.fault
     if error is None:
         return _returned(call, tool, outcome)
     _let_through(error)
+    if tool.on_error == "raise" and isinstance(error, StopIteration | StopAsyncIteration):
+        # No generator may raise these, and the run is one.
+        raise RuntimeError(f"tool {tool.name!r} raised {headline(error)}") from error
     if tool.on_error == "raise" and isinstance(error, Exception):
         raise error
     text, traceback = describe_error(error, tool.function)

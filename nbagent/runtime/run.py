@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
-from nbagent.errors import DriftError, ModelError, NBAgentError
+from nbagent.errors import FOREIGN, DriftError, HarnessError, ModelError, NBAgentError
 from nbagent.events import (
     Event,
     ModelReplied,
@@ -19,7 +19,9 @@ from nbagent.events import (
     TextDelta,
 )
 from nbagent.messages import ModelReply, ModelRequest, Observation, Prompt
+from nbagent.models.model import position
 from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
+from nbagent.runtime.capture import report
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Outcome
 from nbagent.runtime.journal import Ended, Journal, Recording
 from nbagent.runtime.result import RunResult
@@ -72,6 +74,7 @@ class Run:
         self._recording = Recording(recorded)
         self._unknown: Unknown = unknown
         self._result = RunResult(())
+        self._model: Model | None = None
 
     @property
     def result(self) -> RunResult:
@@ -101,6 +104,8 @@ class Run:
                 self.journal.append(ended)  # the recorded run failed here, too
                 return
             self._finish("failed", headline(error))
+            if isinstance(error, HarnessError):
+                report(error)
             raise
         finally:
             self._loop.close()
@@ -146,7 +151,7 @@ class Run:
         return event.prompt
 
     def _call_model(self, effect: CallModel) -> Generator[Ask, None, ModelReply]:
-        turn = effect.turn
+        turn, self._model = effect.turn, effect.model
         requested = ModelRequested(turn, effect.request.fingerprint())
         recorded = self._recording.take(ModelRequested, turn)
         if recorded is not None and recorded != requested:
@@ -154,12 +159,13 @@ class Run:
         self.journal.append(requested)
         replied = self._recording.take(ModelReplied, turn)
         if replied is None:
-            replied = ModelReplied(turn, (yield from _ask(effect)))
+            reply = yield from _ask(effect)
+            replied = ModelReplied(turn, reply, position(effect.model))
         self.journal.append(replied)
         return replied.reply
 
     def _call_tools(self, effect: CallTools) -> Generator[Use, None, tuple[Observation, ...]]:
-        batch = Batch(effect, self.journal, self._unknown)
+        batch = Batch(effect, self.journal, self._unknown, self._model)
         if self._recording.left:
             batch.replay(self._recording.take_calls(effect.turn))
             if not batch.complete:
@@ -174,7 +180,7 @@ def _ask(effect: CallModel) -> Generator[Ask, None, ModelReply]:
         yield ask
     except NBAgentError:
         raise
-    except (Exception, SystemExit) as error:
+    except FOREIGN as error:
         raise ModelError(f"{_named(effect)} failed in turn {turn}: {headline(error)}") from error
     if ask.reply is None:
         raise ModelError(f"{_named(effect)} ended its stream in turn {turn} without a reply", kind="incomplete")

@@ -1,4 +1,8 @@
-"""Exact choices: `true` and `1.0` are not the 1 of a Literal or an Enum, though Python and pydantic call them equal."""
+"""Exact: what a tool's author left open is strict.
+
+`true` and `1.0` are not the 1 of a Literal or an Enum, though Python calls them equal; a key that a model does not have
+is refused, though pydantic would drop it.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,19 @@ from pydantic_core import PydanticCustomError, SchemaValidator, core_schema
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+    from pydantic_core import CoreSchema
 
 _DATA = {"metadata", "default", "expected", "members", "cls", "config", "serialization", "ref", "type"}
 
 
-def exact_validator(adapter: TypeAdapter[Any]) -> SchemaValidator:
-    """The adapter's validator; where it has numbers to choose from, one that tells `1` from `true` and `1.0`."""
+def exact(adapter: TypeAdapter[Any]) -> tuple[CoreSchema, SchemaValidator]:
+    """The adapter's schema and validator, made strict where nothing is said."""
     schema = adapter.core_schema
-    exact = _exact(schema)
-    if exact is schema:
-        return cast("SchemaValidator", adapter.validator)
-    return SchemaValidator(exact)
+    strict = _exact(schema)
+    if strict is schema:
+        return schema, cast("SchemaValidator", adapter.validator)
+    # Not the validators that the models have built already: those know nothing of the changes.
+    return strict, SchemaValidator(strict, _use_prebuilt=False)
 
 
 def _exact(node: Any) -> Any:
@@ -43,6 +49,8 @@ def _exact_children(schema: dict[str, Any]) -> dict[str, Any]:
     # The names of fields and tags are the user's: there, no key is a word of the schema language.
     named = not isinstance(schema.get("type"), str)
     children = {key: value if key in _DATA and not named else _exact(value) for key, value in schema.items()}
+    if schema.get("type") == "model" and not schema.get("root_model"):
+        return children | {"config": {"extra_fields_behavior": "forbid", **schema.get("config", {})}}
     return children if any(children[key] is not schema[key] for key in schema) else schema
 
 

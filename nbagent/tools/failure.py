@@ -6,6 +6,7 @@ import linecache
 import traceback
 from typing import TYPE_CHECKING, Any, cast
 
+from nbagent.errors import FOREIGN
 from nbagent.tools.callables import innermost
 from nbagent.tools.text import cut, sound, without_addresses
 
@@ -33,7 +34,7 @@ def headline(error: BaseException) -> str:
     try:
         message = str(error)
         notes = [str(note) for note in getattr(error, "__notes__", ())]
-    except Exception as failure:  # noqa: BLE001  an exception's text is the user's code
+    except FOREIGN as failure:  # an exception's text is the user's code
         return f"{name} (its text cannot be shown: {type(failure).__name__})"
     if isinstance(error, SystemExit):
         message = _exit(error)
@@ -73,5 +74,5 @@ def _where(trace: TracebackType | None, tool: CodeType) -> str:
 def _whole(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(error))
-    except Exception:  # noqa: BLE001  an exception may lie about its cause, its notes, its text
+    except FOREIGN:  # an exception may lie about its cause, its notes, its text
         return headline(error)

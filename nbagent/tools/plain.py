@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
+from nbagent.errors import FOREIGN
 from nbagent.tools import pictures, tables
 from nbagent.tools.failure import headline
 from nbagent.tools.text import shown
@@ -58,11 +59,11 @@ class Plain:
             return value
         try:
             return self._container(value) if kind in _USUAL else self._converted(value)
-        except Exception:  # noqa: BLE001  a value's methods are the user's code
+        except FOREIGN:  # a value's methods are the user's code
             return self._unknown(value)
 
     def _converted(self, value: Any) -> Any:
-        for convert in (self._scalar, self._container, self._foreign, self._named):
+        for convert in (self._scalar, self._container, self._foreign, self._named, self._pictured):
             if (plain := convert(value)) is not _NOT_MINE:
                 return plain
         return self._unknown(value)
@@ -125,6 +126,8 @@ class Plain:
             return self._figure(value)
         if ("PIL", "Image") in kinds:
             return self._photo(value)
+        if ("IPython", "DisplayObject") in kinds:
+            return self._inside(value, lambda: self._displayed(value))
         if ("pydantic", "BaseModel") in kinds:
             return self._inside(value, lambda: self.of(value.model_dump(warnings=False)))
         return _NOT_MINE
@@ -153,7 +156,7 @@ class Plain:
         self._drawn[id(figure)] = figure
         try:
             self.images.append(pictures.draw(figure, caption))
-        except Exception as error:  # noqa: BLE001  drawing runs the user's text through a TeX of sorts
+        except FOREIGN as error:  # drawing runs the user's text through a TeX of sorts
             return f"{text} (cannot be drawn: {headline(error)})"
         return text
 
@@ -162,6 +165,23 @@ class Plain:
         if len(self.images) < _MAX_IMAGES:
             self.images.append(pictures.photo(value))
         return f"image: {width} × {height}"
+
+    def _displayed(self, value: Any) -> Any:
+        """What IPython's `Image`, `Markdown`, `JSON` and their like hold."""
+        if value.data is not None:
+            return self.of(value.data)
+        return f"{type(value).__name__} of {value.url or value.filename}"
+
+    def _pictured(self, value: Any) -> Any:
+        """What draws itself in a notebook, as many libraries' objects do."""
+        kind = cast("Any", type(value))
+        draw = getattr(kind, "_repr_png_", None) or getattr(kind, "_repr_jpeg_", None)
+        drawn: Any = draw(value) if callable(draw) else None
+        data = cast("object", drawn[0] if isinstance(drawn, tuple) and drawn else drawn)  # with metadata
+        if not isinstance(data, bytes):
+            return _NOT_MINE
+        self._bytes(data)
+        return self._unknown(value)
 
     def _container(self, value: Any) -> Any:
         if isinstance(value, Mapping):

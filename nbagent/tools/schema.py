@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import json
+import typing
 from dataclasses import dataclass
 from enum import Enum
 from types import UnionType
@@ -14,17 +15,19 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import TypedDict
 
-from nbagent.errors import ToolDefinitionError
+from nbagent.errors import FOREIGN, ToolDefinitionError
 from nbagent.messages import ToolSchema
 from nbagent.tools import docstring
-from nbagent.tools.arguments import InvalidArguments, parse
+from nbagent.tools.arguments import InvalidArguments, excerpt, parse
 from nbagent.tools.callables import doc_of
-from nbagent.tools.exact import exact_validator
+from nbagent.tools.exact import exact
 from nbagent.tools.problems import explain
 from nbagent.tools.signature import REQUIRED, Parameter, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from pydantic_core.core_schema import ModelSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,10 @@ class Interface:
         try:
             values = self.validate(text, strict=self.strict)
         except ValidationError as error:
+            if error.error_count() == 1 and (problem := error.errors(include_input=False)[0])["type"] == "json_invalid":
+                raise InvalidArguments(f"i{problem['msg'][1:]} in {excerpt(text)}") from None
             raise InvalidArguments(explain(error, received, self.schema.parameters)) from None
-        except Exception as error:  # a validator that the tool's author wrote
+        except FOREIGN as error:  # a validator that the tool's author wrote
             raise InvalidArguments(f"the arguments cannot be checked: {type(error).__name__}: {error}") from error
         if not self.positional:
             return (), values
@@ -64,16 +69,18 @@ def interface(function: Any, name: str, description: str | None) -> Interface:
     for parameter in taken:
         _refuse_field_as_default(parameter, name)
         _refuse_lazy(parameter, name)
+        _refuse_self(parameter, name)
     fields = {p.name: _field(p, docs.parameters.get(p.name, "")) for p in taken}
     try:
-        adapter = _adapter(fields)
-        raw = adapter.json_schema(schema_generator=_QuietGenerator)
-    except Exception as error:
+        core, validator = exact(_adapter(fields))
+        raw = _QuietGenerator().generate(core)
+        shown = _tidy(raw, taken)
+    except FOREIGN as error:
         raise _blame(taken, fields, name) or error from error
     text = docs.description if description is None else description.strip()
     return Interface(
-        ToolSchema(name, text, _tidy(raw, taken)),
-        exact_validator(adapter).validate_json,
+        ToolSchema(name, text, shown),
+        validator.validate_json,
         None if any(_asks_for_coercion(p.hint) for p in taken) else True,
         {p.name: p.default for p in taken if p.positional},
     )
@@ -85,6 +92,13 @@ _LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Gen
 class _QuietGenerator(GenerateJsonSchema):
     # A default that JSON does not have is left out of the schema; that is no reason to warn.
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012  pydantic's own form
+
+    def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
+        shown = super().model_schema(schema)
+        # Pydantic asks the class; the schema says what `exact` made of it.
+        if schema.get("config", {}).get("extra_fields_behavior") == "forbid" and "properties" in shown:
+            shown.setdefault("additionalProperties", False)
+        return shown
 
 
 def _adapter(fields: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:
@@ -130,6 +144,19 @@ def _refuse_lazy(parameter: Parameter, tool: str) -> None:
         )
 
 
+def _refuse_self(parameter: Parameter, tool: str) -> None:
+    if _mentions_self(parameter.hint):
+        raise ToolDefinitionError(
+            f"tool {tool!r}: parameter {parameter.name!r} has the type Self, which no JSON can mean here; "
+            "write the name of the class"
+        )
+
+
+def _mentions_self(hint: Any) -> bool:
+
+    return hint is cast("Any", typing).Self or any(map(_mentions_self, get_args(hint)))
+
+
 def _refuse_field_as_default(parameter: Parameter, tool: str) -> None:
     if isinstance(parameter.default, FieldInfo):
         raise ToolDefinitionError(
@@ -143,7 +170,7 @@ def _blame(taken: tuple[Parameter, ...], fields: dict[str, Any], tool: str) -> T
     for parameter in taken:
         try:
             _adapter({parameter.name: fields[parameter.name]}).json_schema(schema_generator=_QuietGenerator)
-        except Exception as error:  # noqa: BLE001  pydantic has many, and types may raise their own
+        except FOREIGN as error:  # pydantic has many, and types may raise their own
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
             return ToolDefinitionError(
                 f"tool {tool!r}: parameter {parameter.name!r}: no JSON can be checked against its type "

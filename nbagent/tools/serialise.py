@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from nbagent.errors import FOREIGN
 from nbagent.tools.failure import describe_error
 from nbagent.tools.plain import Plain
 from nbagent.tools.response import ToolResponse
@@ -61,5 +62,5 @@ def _is_short(number: int) -> bool:
 def _text(plain: Any, value: Any) -> str:
     try:
         return sound(plain if isinstance(plain, str) else _to_json(plain))
-    except Exception:  # noqa: BLE001  the stack may end here, far down in someone's recursion
+    except FOREIGN:  # the stack may end here, far down in someone's recursion
         return shown(value)

@@ -7,7 +7,7 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
-from nbagent.errors import ToolDefinitionError
+from nbagent.errors import FOREIGN, ToolDefinitionError
 from nbagent.tools.callables import bound_by_keyword, innermost, source_of
 
 if typing.TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _hint(parameter: inspect.Parameter, function: Any, tool: str) -> Any:
         raise ToolDefinitionError(f"{where} has no type; write {name}: str, or {name}: Any to accept everything")
     try:
         return _resolved(name, annotation, innermost(function))
-    except Exception as error:
+    except FOREIGN as error:
         raise ToolDefinitionError(
             f"{where}: its type {annotation!r} cannot be found ({type(error).__name__}: {error}); "
             f"define or import it before the function, at the top level"

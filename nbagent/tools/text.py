@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
+from nbagent.errors import FOREIGN
+
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}(?=[^<>]*>|\)|$)", re.MULTILINE)
+_NUMBER = re.compile(r"(?<=started )(daemon )?\d{6,}(?=\)>)|(?<=\bpid=)\d+(?=[^<>]*>)|(?<=\bparent=)\d+(?=[^<>]*>)")
+"""Of a thread, `<Thread(Thread-1, started 139627)>`, or of a process."""
 _MAX_REPR = 10_000
 
 
@@ -35,8 +39,8 @@ def sound(text: str) -> str:
 
 
 def without_addresses(text: str) -> str:
-    """`<Thing at 0x7f12ab>` as `<Thing>`: an address differs in each process."""
-    return _ADDRESS.sub("", text)
+    """`<Thing at 0x7f12ab>` as `<Thing>`: an address differs in each process, and so do the numbers of threads."""
+    return _NUMBER.sub(lambda match: f"{match[1] or ''}…", _ADDRESS.sub("", text))
 
 
 def shown(value: object) -> str:
@@ -44,5 +48,5 @@ def shown(value: object) -> str:
     name = type(value).__name__
     try:
         return cut(without_addresses(repr(value)), _MAX_REPR)[0]
-    except Exception as error:  # noqa: BLE001  a repr is the user's code
+    except FOREIGN as error:  # a repr is the user's code
         return f"<{name} that cannot be shown: {type(error).__name__}>"

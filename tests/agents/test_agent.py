@@ -336,3 +336,44 @@ def test_a_result_as_a_cells_value_shows_the_whole_run():
     bundle = weather_agent([call_weather(), "Sunny."]).run("How is Oslo?")._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/markdown", "text/html"}
     assert "Oslo: sunny, 24C" in bundle["text/plain"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_script_exhausted_is_raised_also_where_the_tool_itself_hides_it(asynchronous):
+    inner = Agent("inner", ScriptedLLM([]))
+
+    @tool
+    def hide() -> str:
+        """Hide."""
+        try:
+            return str(inner.run("x"))
+        except Exception:
+            return "all is well"
+
+    @tool
+    async def ahide() -> str:
+        """Hide."""
+        done = await asyncio.gather(inner.arun("x"), return_exceptions=True)
+        return f"all is well: {len(done)}"
+
+    @tool
+    def exit() -> str:
+        """Hide."""
+        try:
+            return str(inner.run("x"))
+        finally:
+            raise SystemExit(1)
+
+    @tool
+    def nest() -> str:
+        """A run in a run."""
+        try:
+            return str(Agent("middle", ScriptedLLM([ScriptedLLM.tool_call("hide"), "fine"]), tools=[hide]).run("x"))
+        except Exception:
+            return "all is well"
+
+    for made in (hide, ahide, exit, nest):
+        outer = Agent("outer", ScriptedLLM([ScriptedLLM.tool_call(made.name), "done"]), tools=[made])
+        with pytest.raises(ScriptExhausted):
+            asyncio.run(outer.arun("?")) if asynchronous else outer.run("?")
+        assert outer.last.status == "failed"

@@ -6,6 +6,7 @@ import pytest
 
 from nbagent import Agent, ScriptedLLM, tool
 from nbagent.errors import ScriptExhausted
+from nbagent.events import ModelReplied, RunFinished
 
 
 def said(agent):
@@ -138,3 +139,27 @@ def test_a_new_model_does_not_inherit_places_in_the_old_script():
     assert agent.run("c", key=3).final_output == "Y"
     with pytest.raises(ScriptExhausted):
         agent.run("d", key=4)
+
+
+def test_a_cancelled_run_leaves_the_script_alone_where_another_went_on_beside_it():
+    agent = agent_of("A", "B", "C")
+    first, second = agent.stream("a"), agent.stream("b")
+    next(first)
+    next(second)
+    for _ in second:
+        pass
+    assert agent.last.final_output == "A"
+    first.close()
+    assert (agent.model.position, said(agent)) == (1, ["b", "A"])
+    assert agent.run("c").final_output == "B"
+
+
+def test_a_run_that_is_cancelled_while_another_is_under_way_leaves_its_replies_to_it():
+    agent = agent_of("A", "B", "C")
+    first, second = agent.stream("a"), agent.stream("b")
+    while not isinstance(next(first), ModelReplied):
+        pass
+    next(second)
+    second.close()
+    assert [event.final_output for event in first if isinstance(event, RunFinished)] == ["A"]
+    assert agent.run("c").final_output == "B"

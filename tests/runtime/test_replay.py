@@ -233,3 +233,25 @@ def test_a_changed_answer_is_drift():
 def test_what_is_no_run_is_refused(events):
     with pytest.raises(ConfigError, match="from its RunStarted on"):
         agent_at([]).replay(events)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_cut_run_goes_on_where_an_inner_agent_uses_the_same_script(asynchronous):
+    script = [call("ask", {"task": "one"}), "inner one", call("ask", {"task": "two"}), call("add", {"a": 1, "b": 1})]
+    script += ["inner two", "Done."]
+
+    def agent():
+        llm = ScriptedLLM(script)
+
+        @tool
+        def ask(task: str) -> str:
+            """Ask another agent."""
+            return str(Agent("inner", llm, tools=[add]).run(task))
+
+        return Agent("outer", llm, tools=[ask])
+
+    whole = agent().run("go")
+    assert [e.observation.text for e in whole.tool_calls] == ["inner one", "inner two"]
+    for cut in range(1, len(whole.events)):
+        again = replay(agent(), whole.events[:cut], asynchronous, unknown="run_again")
+        assert again == whole, f"cut after {whole.events[cut - 1]}"

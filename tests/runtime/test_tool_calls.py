@@ -547,3 +547,119 @@ def test_nothing_is_logged():
         observe(ScriptedLLM.tool_call("search", {"query": "x"}))
     finally:
         logging.getLogger("nbagent").removeHandler(handler)
+
+
+def test_a_warning_in_a_loop_is_shown_once_for_each_call():
+    @tool
+    def old() -> str:
+        """Warn."""
+        for _ in range(5):
+            warnings.warn("old", UserWarning, stacklevel=1)
+        return "done"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        observation, _ = observe(ScriptedLLM.tool_call("old"), [old])
+    assert observation.printed == "UserWarning: old\n"
+
+
+@pytest.mark.parametrize("error", [StopIteration("no"), StopAsyncIteration("no")])
+def test_on_error_raise_names_an_error_that_no_generator_may_raise(error):
+    @tool(on_error="raise")
+    def stop() -> str:
+        """Stop."""
+        raise error
+
+    for asynchronous in (False, True):
+        agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call("stop")]), tools=[stop])
+        with pytest.raises(RuntimeError, match=f"tool 'stop' raised {type(error).__name__}: no") as raised:
+            asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+        assert raised.value.__cause__ is error
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_agent_below_a_redirected_stream_keeps_its_tools_prints(asynchronous, capsys):
+    import contextlib
+    import io
+
+    @tool
+    def chatty() -> str:
+        """Talk."""
+        print("inner")
+        return "done"
+
+    inner = Agent("inner", ScriptedLLM([ScriptedLLM.tool_call("chatty"), "ok"] * 2), tools=[chatty])
+
+    @tool
+    async def adelegate() -> str:
+        """Delegate."""
+        buffer = io.StringIO()
+        with contextlib.redirect_stdout(buffer):
+            result = await inner.arun("go")
+            print("outer")
+        return f"{buffer.getvalue()!r} {result.tool_calls[0].observation.printed!r}"
+
+    @tool
+    def delegate() -> str:
+        """Delegate."""
+        buffer = io.StringIO()
+        with contextlib.redirect_stdout(buffer):
+            result = inner.run("go")
+            print("outer")
+        return f"{buffer.getvalue()!r} {result.tool_calls[0].observation.printed!r}"
+
+    before = (sys.stdout, sys.stderr, warnings.showwarning)
+    name = "adelegate" if asynchronous else "delegate"
+    observation, _ = observe(ScriptedLLM.tool_call(name), [delegate, adelegate])
+    assert observation.text == r"'outer\n' 'inner\n'"
+    assert (sys.stdout, sys.stderr, warnings.showwarning) == before
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_script_that_waits_for_no_tool_after_ctrl_c_ends_at_once(tmp_path):
+    import subprocess
+
+    script = tmp_path / "script.py"
+    script.write_text("""
+import _thread, threading, time
+from nbagent import Agent, ScriptedLLM, tool
+
+@tool(parallel=True)
+def long(i: int) -> None:
+    "Long."
+    if i == 0:
+        _thread.interrupt_main()
+    time.sleep(100)
+
+try:
+    Agent("a", ScriptedLLM([[ScriptedLLM.tool_call("long", {"i": i}) for i in range(3)]]), tools=[long]).run("go")
+except KeyboardInterrupt:
+    print("stopped")
+""")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("stopped\n", 0)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_more_parallel_tools_than_there_is_room_for_all_run(asynchronous, monkeypatch):
+    from nbagent.runtime import calling
+
+    monkeypatch.setattr(calling, "AT_ONCE", 2)
+    now, most = [0], [0]
+    lock = threading.Lock()
+
+    @tool(parallel=True)
+    def count(i: int) -> int:
+        """Count."""
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.01)
+        with lock:
+            now[0] -= 1
+        return i
+
+    agent = Agent("a", ScriptedLLM([[ScriptedLLM.tool_call("count", {"i": i}) for i in range(7)], "ok"]), tools=[count])
+    result = asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+    assert [e.observation.text for e in result.tool_calls] == [str(i) for i in range(7)]
+    assert most == [2]

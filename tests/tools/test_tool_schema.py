@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
-from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from typing_extensions import TypedDict
 
 from nbagent.errors import ToolDefinitionError
@@ -245,6 +245,7 @@ def test_titles_of_pydantic_are_gone_and_properties_called_title_stay():
         "properties": {"days": {"type": "integer"}, "title": {"default": "home", "type": "string"}},
         "required": ["days"],
         "type": "object",
+        "additionalProperties": False,
     }
 
 
@@ -472,3 +473,62 @@ print(ToolRegistry([f]).unknown('ff'))
 print(describe({'s': {'a', 'b', 'c', ('d', 1), 2, None}, 'f': frozenset({frozenset({'x', 'y'}), 'z'})}).text)
 """
     assert run(code, "0") == run(code, "1") == run(code, "2")
+
+
+class Leg(BaseModel):
+    km: Literal[1, 2]
+
+
+class Route(BaseModel):
+    legs: list[Leg]
+    back: Route | None = None
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    km: int
+
+
+@dataclasses.dataclass
+class Stop:
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "path"),
+    [
+        (Route, {"legs": [{"km": 1, "memo": "x"}]}, "x.legs[0].memo: expected no such key"),
+        (Route, {"legs": [], "back": {"legs": [], "memo": 1}}, "x.back.memo: expected no such key"),
+        (Route, {"legs": [{"km": True}]}, "x.legs[0].km: expected 1 or 2, got true"),
+        (Stop, {"name": "a", "memo": 1}, "x.memo: expected"),
+        (Box, {"width": 1, "memo": 1}, "x.memo: expected no such key"),
+        (list[Leg] | None, [{"km": 1, "memo": 1}], "x[0].memo: expected no such key"),
+    ],
+)
+def test_extra_keys_are_refused_at_every_depth_and_the_schema_says_so(hint, value, path):
+    made = takes(hint)
+    with pytest.raises(InvalidArguments) as caught:
+        made.bind(json.dumps({"x": value}))
+    assert path in str(caught.value)
+    definitions = made.schema.parameters["$defs"].values()
+    assert all(each["additionalProperties"] is False for each in definitions)
+
+
+def test_a_model_that_says_what_to_do_with_extra_keys_is_obeyed():
+    made = takes(Open)
+    assert made.bind('{"x": {"km": 1, "memo": "x"}}')[1]["x"].memo == "x"
+    assert made.schema.parameters["$defs"]["Open"]["additionalProperties"] is True
+
+
+def test_self_as_a_type_is_refused_with_what_to_write():
+    for hint in (typing.Self, list[typing.Self], typing.Self | None):
+        with pytest.raises(ToolDefinitionError, match=r"'x' has the type Self.*write the name of the class"):
+            takes(hint)
+
+
+def test_a_validator_that_ends_python_is_a_wrong_argument():
+    def leave(value):
+        raise SystemExit(3)
+
+    with pytest.raises(InvalidArguments, match="cannot be checked: SystemExit"):
+        takes(Annotated[int, BeforeValidator(leave)]).bind('{"x": 1}')

@@ -10,6 +10,7 @@ import fractions
 import io
 import itertools
 import math
+import threading
 import types
 import uuid
 from decimal import Decimal
@@ -19,8 +20,10 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from IPython import display
 from pydantic import BaseModel, RootModel, SecretStr
 
+from nbagent.messages import Image
 from nbagent.tools.response import ToolResponse
 from nbagent.tools.serialise import describe
 
@@ -368,3 +371,56 @@ def test_a_set_has_one_text_whatever_its_history(values):
     for value in reversed(list(values)):
         backwards.add(value)
     assert describe(values).text == describe(backwards).text
+
+
+class Leaving:
+    def __repr__(self):
+        raise SystemExit(3)
+
+
+def test_a_repr_that_ends_python_has_a_text():
+    assert describe(Leaving()).text == "<Leaving that cannot be shown: SystemExit>"
+    assert describe([Leaving()]).text == '["<Leaving that cannot be shown: SystemExit>"]'
+
+
+def test_threads_are_shown_without_their_numbers():
+    assert describe(threading.main_thread()).text == "<_MainThread(MainThread, started …)>"
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait, name="worker", daemon=True)
+    thread.start()
+    assert describe(thread).text == "<Thread(worker, started daemon …)>"
+    done.set()
+
+
+PNG = b"\x89PNG\r\n\x1a\nrest"
+
+
+class Drawn:
+    def __init__(self, drawn):
+        self.drawn = drawn
+
+    def __repr__(self):
+        return "Drawn()"
+
+    def _repr_png_(self):
+        return self.drawn
+
+
+def test_what_ipython_displays_is_what_it_holds():
+    picture = describe(display.Image(data=PNG))
+    assert (picture.text, picture.images) == (f"image: image/png, {len(PNG)} bytes", (Image(PNG, caption="image"),))
+    assert describe(display.Markdown("*hi*")).text == "*hi*"
+    assert describe(display.JSON({"a": [1]})).text == '{"a": [1]}'
+    assert describe(display.Image(url="http://127.0.0.1/x.png")).text == "Image of http://127.0.0.1/x.png"
+
+
+@pytest.mark.parametrize("drawn", [PNG, (PNG, {"width": 1})])
+def test_an_object_that_draws_itself_is_an_image(drawn):
+    made = describe([Drawn(drawn)])
+    assert (made.text, [image.data for image in made.images]) == ('["Drawn()"]', [PNG])
+
+
+@pytest.mark.parametrize("drawn", [None, "text", ()])
+def test_an_object_that_draws_nothing_is_its_repr(drawn):
+    made = describe(Drawn(drawn))
+    assert (made.text, made.images) == ("Drawn()", ())
