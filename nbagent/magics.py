@@ -78,7 +78,7 @@ class AgentMagics:
         The result is `NAME.last`. `%%agent --help` (with any body) lists the options. Called from code, it returns a
         coroutine: `await get_ipython().run_cell_magic("agent", line, cell)`.
         """
-        if isinstance(cell, str) and nesting() > 1:
+        if isinstance(cell, str) and nesting() > 2:
             return self._cells.run_cell_plainly(line, cell)
         if isinstance(cell, str):
             return self._cells.run_cell(line, cell)

@@ -117,6 +117,8 @@ class Agent:
     def stream(self, task: Text, *, key: Hashable = None) -> Generator[StreamEvent]:
         """`run`, yielding what happens: events, and `TextDelta` while a reply comes. The result is then `last`.
 
+        Tools that run side by side return here in the order in which they end, in the result in that of their calls.
+
         Closing the generator early cancels the run; the conversation stays as it was.
         """
         with self._running(task, key) as run:

@@ -139,7 +139,7 @@ def as_reply(entry: object, request: ModelRequest) -> ModelReply:
     if isinstance(entry, str):
         return ModelReply(entry)
     if isinstance(entry, ModelReply):
-        return entry
+        return _check_reply(entry)
     if isinstance(entry, list | tuple):
         return _several(cast("list[object]", entry), request)
     if _is_exception(entry):
@@ -154,8 +154,16 @@ def _check(entry: object) -> None:
     if isinstance(entry, list | tuple):
         for one in cast("list[object]", entry):
             _check(one)
-    elif not (isinstance(entry, str | ModelReply) or _is_exception(entry) or callable(entry)):
+    elif isinstance(entry, ModelReply):
+        _check_reply(entry)
+    elif not (isinstance(entry, str) or _is_exception(entry) or callable(entry)):
         raise _no_entry(entry)
+
+
+def _check_reply(reply: ModelReply) -> ModelReply:
+    if not isinstance(cast("object", reply.content), str):
+        raise ConfigError(f"the content of a ModelReply is a text ('' where it only calls tools), got {reply!r}")
+    return reply
 
 
 def _no_entry(entry: object) -> ConfigError:

@@ -13,13 +13,14 @@ from nbagent.messages import ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.scripted import Entry, ScriptedLLM
 from nbagent.notebook.spec import CellSpec, ScriptCalls, ScriptEntry, ScriptError, ScriptText
-from nbagent.prompt.references import render
+from nbagent.prompt.references import own_names, render
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
     from nbagent.notebook.cell import Cell
     from nbagent.prompt.observe import Text
+    from nbagent.prompt.references import Piece
 
 Namespace = Mapping[str, Any]
 MAX_TURNS = 10
@@ -67,7 +68,12 @@ def find(name: str, namespace: Namespace) -> Agent | None:
     return value
 
 
-def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = ()) -> Text:
+def agents(namespace: Namespace) -> list[str]:
+    """The names that hold agents, in the order in which they came."""
+    return [name for name, value in namespace.items() if isinstance(value, Agent) and not name.startswith("_")]
+
+
+def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = ()) -> tuple[Piece, ...]:
     """A prompt text of a cell, with its references looked up. `lines`: the cell line of each of its lines."""
     return render(source, namespace, where=where, lines=lines, to_text=lambda value: describe(value).text)
 
@@ -141,16 +147,11 @@ def _tools(cell: Cell, kept: Agent | None, namespace: Namespace) -> ToolRegistry
     return registry
 
 
-def _is_own(name: str) -> bool:
-    """Whether a name of the namespace is likely the user's own, and not IPython's."""
-    return not name.startswith("_") and not hasattr(builtins, name) and name not in ("In", "Out", "get_ipython")
-
-
 def look_up(path: str, namespace: Namespace, key: str) -> Any:
     """The notebook variable `path` (dots go to attributes). Raises with the nearest name where there is none."""
     first, *attributes = path.split(".")
     if first not in namespace:
-        near = get_close_matches(first, [name for name in namespace if _is_own(name)], n=1)
+        near = get_close_matches(first, own_names(namespace), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "; run the cell that defines it first"
         raise CellError(f"{key}: no variable {first!r} in the notebook{hint}")
     value = namespace[first]

@@ -73,6 +73,8 @@ def parse_cell(line: str, body: str) -> Cell:
     if split is None and not task:
         raise CellError(_EMPTY)
     _refuse_front_matter(header, task)
+    if split is None:
+        _refuse_wrong_line(task)
     spec, origins = read_spec(header, options.said)
     numbers = tuple(number for number, _ in task) or (body.count("\n") + 2,)
     return Cell(spec, "\n".join(text for _, text in task), bool(header), None, numbers, origins)
@@ -105,11 +107,29 @@ def _refuse_front_matter(header: Mapping[str, Node], task: Sequence[Line]) -> No
     if header or not any(text.rstrip() == "---" for _, text in task):
         return
     number, first = task[0]
-    if first.partition(":")[0] in {*CellSpec.model_fields, *ALIASES} and ":" in first:
+    if _reads_like_a_header(first):
         raise CellError(
             f"Cell line {number}: this reads like a header, but a header has no line `---` above it, only below it. "
             "Remove the first line `---`."
         )
+
+
+def _refuse_wrong_line(task: Sequence[Line]) -> None:
+    """A header that ends in something like `---` would reach the model as the task."""
+    wrong = next(((number, text) for number, text in task if _LIKE_A_LINE.fullmatch(text)), None)
+    if wrong is not None and _reads_like_a_header(task[0][1]):
+        number, text = wrong
+        raise CellError(
+            f"Cell line {number}: the line below a header is exactly `---`, without blanks before it; got `{text}`."
+        )
+
+
+_LIKE_A_LINE = re.compile(r"\s*[-\u2010-\u2015\u2212_=*]{1,20}\s*")
+
+
+def _reads_like_a_header(text: str) -> bool:
+    key, colon, _ = text.partition(":")
+    return bool(colon) and key in {*CellSpec.model_fields, *ALIASES}
 
 
 def _numbered(body: str) -> list[Line]:

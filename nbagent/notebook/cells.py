@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
-from nbagent.notebook.build import Namespace, build, find, text
+from nbagent.notebook.build import Namespace, agents, build, find, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.show import show, show_run
@@ -113,6 +113,8 @@ class Cells:
         if spec.out == spec.name:
             raise CellError(f"out: {spec.out!r} is the agent's own name; its result is {spec.name}.last")
         task = text(cell.task, namespace, "task", cell.task_lines)
+        if cell.task and not "".join(piece.text for piece in task).strip():
+            raise CellError(f"Cell line {cell.task_line}: the task is empty, since its references have empty values")
         agent = build(cell, namespace=namespace, bind=self._namespace)
         if not cell.task:
             if not spec.quiet:
@@ -131,5 +133,10 @@ class Cells:
             raise CellError(f"`%agent reset NAME` takes one name; got {rest!r} after it")
         agent = find(name, namespace)
         if agent is None:
-            raise CellError(f"no agent {name!r} to reset")
+            raise CellError(f"no agent {name!r} to reset; {_agents(self._namespace)}")
         agent.reset()
+
+
+def _agents(namespace: Namespace) -> str:
+    names = agents(namespace)
+    return f"there are: {', '.join(names)}" if names else "there are no agents yet"

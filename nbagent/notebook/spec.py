@@ -139,6 +139,8 @@ def _read_switch(node: Node, where: str) -> bool:
 
 def _read_script(node: Node, where: str) -> tuple[ScriptEntry, ...] | str:
     match node:
+        case Items(()):
+            raise CellError(f"{where} is empty: an agent makes at least one model call; write a reply, `- text`.")
         case Items(nodes):
             return tuple(_entry(item) for item in nodes)
         case Scalar(text, quoted) if not quoted and is_path(text):
@@ -232,8 +234,10 @@ def unknown(what: str, word: str, known: Collection[str], where: str) -> CellErr
     """The error about a key or an option that does not exist. Never shows a value."""
     if _SECRET.search(word) or _CREDENTIAL.search(re.sub("([a-z])(?=[A-Z])", r"\1_", word).lower()):
         return _credential(where)
-    bare = {each.lstrip("-"): each for each in known}
-    near = get_close_matches(word[:100].lower().lstrip("-"), bare, n=1)
+    meant = word[:100].lower().lstrip("-")
+    # `script` is in `description`, and nobody who writes the one means the other.
+    bare = {name: each for each in known if abs(len(name := each.lstrip("-")) - len(meant)) < 5}
+    near = get_close_matches(meant, bare, n=1)
     hint = f"; did you mean `{bare[near[0]]}`?" if near else "."
     if " " in word:
         hint = " in the header; to send a task that contains a line `---`, begin the cell with a line `---`."

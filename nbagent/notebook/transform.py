@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAGICS = ("agent",)
-_RUN_MAGIC = frozenset(
+_RUNNING = frozenset(
     {
+        InteractiveShell.run_code.__code__,  # pyright: ignore[reportUnknownMemberType]
         InteractiveShell.run_cell_magic.__code__,  # pyright: ignore[reportUnknownMemberType]
         InteractiveShell.run_line_magic.__code__,
     }
@@ -29,13 +30,14 @@ Lines = list[str]
 
 
 def nesting() -> int:
-    """How many magics are running now, one inside the other: 1 in an agent cell, 2 in one below `%%capture`.
+    """How many cells and magics are running now, one inside the other: 0 where a cell of its own is prepared, 2 in an
+    agent cell, more in one below `%%capture` or in a cell that code runs by `get_ipython().run_cell(…)`.
 
-    What another magic runs it does not await, so there an agent has to run in the plain way.
+    What another magic or code runs it does not await, so there an agent has to run in the plain way.
     """
     frame, depth = inspect.currentframe(), 0
     while frame is not None:
-        depth += frame.f_code in _RUN_MAGIC
+        depth += frame.f_code in _RUNNING
         frame = frame.f_back
     return depth
 

@@ -6,6 +6,7 @@ Only lookups: no calls, no arithmetic, no private names. A value is data and is 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
 import warnings
@@ -120,11 +121,17 @@ def _is_expression(text: str) -> bool:
     return True
 
 
+def own_names(namespace: Mapping[str, Any]) -> list[str]:
+    """The names that are likely the user's own, and not IPython's."""
+    ipython = ("In", "Out", "get_ipython", "exit", "quit", "open")
+    return [n for n in namespace if not n.startswith("_") and not hasattr(builtins, n) and n not in ipython]
+
+
 def _look_up(reference: str, namespace: Mapping[str, Any], error: Callable[[str], CellError]) -> _Lookup:
     name = cast("re.Match[str]", re.match(_NAME, reference))[0]
     _refuse_private(name, error)
     if name not in namespace:
-        near = _nearest(name, namespace)
+        near = _nearest(name, own_names(namespace))
         raise error(f"no variable `{_shorten(name)}` in the notebook{near}; define it first, or {_AS_IT_IS}")
     value = namespace[name]
     for step in _STEPS.finditer(reference, len(name)):

@@ -40,7 +40,8 @@ class Tool(Generic[P, R]):
     - `on_error`: `"observe"` (the default) tells the model about an exception, `"raise"` ends the run with it.
     - `max_chars`: int, 20,000; how much of its text the model reads, head and tail.
 
-    Raises ToolDefinitionError. Inside a class, it is made when an object's method is first used.
+    What it prints and warns goes into its observation; not so what threads, subprocesses and log handlers of its own
+    write. Raises ToolDefinitionError. Inside a class, it is made when an object's method is first used.
     """
 
     __name__: str

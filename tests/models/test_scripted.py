@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from nbagent import Agent
 from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
 from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCall, ToolSchema, Usage
 from nbagent.testing import ScriptedLLM
@@ -135,3 +136,10 @@ def test_async_gives_what_sync_gives():
 
 def test_repr_has_no_address():
     assert repr(ScriptedLLM(["a"])) == "ScriptedLLM(1 reply, 0 used)"
+
+
+def test_a_reply_without_a_text_is_refused_before_anything_runs():
+    with pytest.raises(ConfigError, match="content of a ModelReply is a text"):
+        ScriptedLLM([ModelReply(None)])
+    with pytest.raises(ConfigError, match="content of a ModelReply is a text"):
+        Agent("a", ScriptedLLM([lambda request: ModelReply(None)])).run("go")

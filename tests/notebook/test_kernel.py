@@ -203,7 +203,7 @@ def _without_pictures(cells):
         "%%agent bot\nhello",
         "%%agent bot",
         "%%agent bot\nmodle: x\n---\nhello",
-        "%%agent bot\nscript: []\n---\nhello",
+        "%%agent bot\nscript: [{call: x}]\n---\nhello",
         "# a comment\n%%agent bot --nothing\nhello",
     ],
 )

@@ -164,9 +164,9 @@ def test_help_is_shown_and_is_no_error(shell):
         ("%%agent bot\nmodel: openai:gpt-5\n---\nhello", CellError, r"openai:gpt-5"),
         ("%%agent bot\nscript: number\n---\nhello", CellError, r"'number' is of type int"),
         ("%%agent bot --out bot\nscript: [a]\n---\nhello", CellError, "own name"),
-        ("%%agent bot\nscript: [a]\n---\n{{blank}}", ConfigError, "task"),
+        ("%%agent bot\nscript: [a]\n---\n{{blank}}", CellError, r"line 4.*task is empty"),
         ("%%agent bot --api-key sk-ant-secret\nscript: [a]\n---\nhello", CellError, "rotate"),
-        ("%%agent bot\nscript: [a]\n---\n{{empty}}", ConfigError, "task"),
+        ("%%agent bot\nscript: [a]\n---\n{{empty}}", CellError, r"line 4.*task is empty"),
         ("x = 1\n%%agent bot\nhello", CellError, "first line"),
         ("%%agent bot\nmodel: gpt-4\n---\nhello", CellError, r"'gpt-4' is no variable"),
         ("%%agent bot\nscript: [a]\ntools: [broken.tool]\n---\nhello", CellError, r"broken.tool.*RuntimeError"),
@@ -174,7 +174,16 @@ def test_help_is_shown_and_is_no_error(shell):
         ("%agent bot --quiet hello", CellError, "before"),
         ("%%agent bot --model sk-ant-secret\nhello", CellError, "rotate"),
         ("%%agent bot\ntools: [sk-ant-secret]\nscript: [a]\n---\nhello", CellError, "rotate"),
-        ("%agent reset nobody", CellError, "nobody"),
+        ("%agent reset nobody", CellError, r"nobody.*no agents yet"),
+        ("%agent bot --help", CellError, r"--help.*before"),
+        ("%agent bot -h", CellError, r"-h.*before"),
+        ("%%agent bot\nscript: []\n---\nhello", CellError, r"line 2.*script.*is empty"),
+        ("%%agent bot\nscript: [a]\n----\nhello", CellError, r"line 3.*exactly `---`.*got `----`"),
+        ("%%agent bot\nscript: [a]\n ---\nhello", CellError, r"line 3.*exactly `---`"),
+        ("%%agent bot\nscript: [a]\n\u2014\nhello", CellError, r"line 3.*exactly `---`"),
+        ("%%agent bot\nscript: [a]\n---\nhello\n{{n}}{{nope}}", CellError, r"no variable `n` in the notebook;"),
+        ("%%agent bot\nscript: [a]\n---\n{{nope}}", CellError, r"no variable `nope` in the notebook;"),
+        ("%%agent bot\ndescription: x\nscript: [a]\n---\nhello", CellError, r"unknown key `description`\."),
         ("%agent nobody hello", CellError, "nobody"),
     ],
 )
@@ -187,7 +196,7 @@ def test_a_wrong_cell_is_a_real_error_of_one_line_before_anything_happens(shell,
     assert len(raised.value._render_traceback_()) == 1
     assert "sk-ant-secret" not in str(raised.value)
     assert shell.outputs == []
-    assert "bot" not in shell.ns or shell.ns["bot"].last is None
+    assert "bot" not in shell.ns
 
 
 def test_a_wrong_header_leaves_the_agent_as_it_was(shell):
@@ -200,7 +209,7 @@ def test_a_wrong_header_leaves_the_agent_as_it_was(shell):
 
 def test_a_failed_run_is_shown_and_raises(shell):
     with pytest.raises(ScriptExhausted):
-        shell.run("%%agent bot --out result\nscript: []\n---\nhello")
+        shell.run("%%agent bot --out result\nscript: [{call: x}]\n---\nhello")
     [output] = shell.outputs
     assert "failed" in output["text/plain"]
     assert shell.ns["result"].status == "failed"
@@ -459,3 +468,41 @@ def test_a_run_inside_a_running_loop_shows_the_same_bytes(shell):
 def test_history_is_messages(shell):
     shell.run("%%agent bot\nscript: [hi]\n---\nhello")
     assert shell.ns["bot"].history == (Message("user", "hello"), Message("assistant", "hi"))
+
+
+@pytest.mark.parametrize("separator", ["----", " ---", "--", "\u2014", "==="])
+def test_a_wrong_line_below_a_header_never_sends_the_header(shell, separator):
+    shell.run("%%agent bot\nscript: [one, two]\n---\nhello")
+    with pytest.raises(CellError, match=r"line 3: the line below a header is exactly `---`"):
+        shell.run(f"%%agent bot\nsystem: Be brief.\n{separator}\nhello")
+    assert len(shell.ns["bot"].history) == 2
+
+
+def test_a_task_with_a_line_of_its_own_is_a_task(shell):
+    shell.run("%%agent bot\nscript: [one, two]\n---\nhello")
+    shell.run("%%agent bot\nA title\n=======\nNote: a text.")
+    assert shell.ns["bot"].history[2].content == "A title\n=======\nNote: a text."
+
+
+def test_reset_names_the_agents_there_are(shell):
+    shell.run("%%agent bot\nscript: [one]\n---\nhello")
+    shell.run("%%agent cat\nscript: [one]\n---\nhello")
+    with pytest.raises(CellError, match=r"no agent 'agent' to reset; there are: bot, cat"):
+        shell.run("%agent reset")
+
+
+@pytest.mark.parametrize(
+    "inner", ["%agent bot again", "%%agent bot\\nagain", "%%agent bot\\nscript: [two]\\n---\\nagain"]
+)
+@pytest.mark.parametrize("awaited", ["", "import asyncio; await asyncio.sleep(0)\n"])
+def test_a_cell_that_code_runs_is_run_in_the_plain_way(shell, inner, awaited):
+    shell.run("%%agent bot\nscript: [one, two]\n---\nhello")
+    shell.run(f'{awaited}get_ipython().run_cell("{inner}").raise_error()')
+    assert shell.ns["bot"].last.final_output == "two"
+
+
+def test_a_tool_may_run_a_cell(shell):
+    shell.run("%%agent bot\nscript: [one, two]\n---\nhello")
+    shell.run("def ask() -> str:\n    get_ipython().run_cell('%agent bot again')\n    return bot.last.final_output")
+    shell.run("%%agent outer\ntools: [ask]\nscript: [call: ask, done]\n---\nhello")
+    assert shell.ns["outer"].last.tool_calls[0].observation.text == "two"

@@ -80,7 +80,6 @@ def test_every_field_says_how_it_is_written():
         ("quiet: False", "quiet", False),
         ("script: replies", "script", "replies"),
         ("script: lesson.replies", "script", "lesson.replies"),
-        ("script: []", "script", ()),
     ],
 )
 def test_values_are_typed_by_their_field(text, field, value):
