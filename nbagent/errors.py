@@ -15,7 +15,6 @@ NBAgentError
 from __future__ import annotations
 
 __all__ = [
-    "FOREIGN",
     "CellError",
     "ConfigError",
     "DriftError",

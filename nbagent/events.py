@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from nbagent.values import field, value
+from nbagent.values import PartlyCompared, Struct
 
 if TYPE_CHECKING:
     from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 
 
-@value
-class RunStarted:
+class RunStarted(Struct, frozen=True):
     """A run began."""
 
     run_id: str
@@ -35,15 +34,13 @@ class RunStarted:
     """Where the model's script stood; 0 for a model without one."""
 
 
-@value
-class PromptAssembled:
+class PromptAssembled(Struct, frozen=True):
     """observe() built the prompt."""
 
     prompt: Prompt
 
 
-@value
-class ModelRequested:
+class ModelRequested(Struct, frozen=True, gc=False):
     """A model call is on its way."""
 
     turn: int
@@ -52,26 +49,25 @@ class ModelRequested:
     """Hash of the request, compared when the journal is driven again."""
 
 
-@value
-class TextDelta:
+class TextDelta(Struct, frozen=True, gc=False):
     """A piece of a reply's text, while it streams. Shown, never in the journal."""
 
     turn: int
     text: str
 
 
-@value
-class ModelReplied:
+class ModelReplied(PartlyCompared, frozen=True):
     """A model call ended with a reply."""
+
+    aside = ("position",)
 
     turn: int
     reply: ModelReply
-    position: int = field(default=0, compare=False)
+    position: int = 0
     """Where the model's script stands now."""
 
 
-@value
-class ToolStarted:
+class ToolStarted(Struct, frozen=True, gc=False):
     """A tool is about to run: from here on the outside world may have changed."""
 
     turn: int
@@ -80,19 +76,19 @@ class ToolStarted:
     call: ToolCall
 
 
-@value
-class ToolReturned:
+class ToolReturned(PartlyCompared, frozen=True):
     """A tool call has its observation. Calls that were refused have one too, with no `ToolStarted` before it."""
+
+    aside = ("position",)
 
     turn: int
     index: int
     observation: Observation
-    position: int = field(default=0, compare=False)
+    position: int = 0
     """Where the model's script stands now: a tool may have used it, too."""
 
 
-@value
-class RunFinished:
+class RunFinished(Struct, frozen=True):
     """A run ended, or paused (`interrupted`)."""
 
     status: Status

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, Literal, overload
 
-from nbagent.values import field, value
+from nbagent.values import PartlyCompared, Struct
 
 Role = Literal["system", "user", "assistant", "tool"]
 ObservationStatus = Literal["success", "partial", "error"]
@@ -19,8 +18,7 @@ COMPLETE = frozenset({"stop", "tool_calls"})
 """The finish reasons of a whole reply. With any other, none of the reply's tool calls runs."""
 
 
-@value
-class ToolCall:
+class ToolCall(Struct, frozen=True, gc=False):
     """A model's request to run a tool."""
 
     id: str
@@ -29,8 +27,7 @@ class ToolCall:
     """JSON text, exactly as the model sent it."""
 
 
-@value
-class Message:
+class Message(Struct, frozen=True, gc=False):
     """An entry of the conversation."""
 
     role: Role
@@ -40,8 +37,7 @@ class Message:
     """On a `tool` message: which call it answers."""
 
 
-@value
-class Usage:
+class Usage(Struct, frozen=True, gc=False):
     """Tokens of one model call, or of several added up."""
 
     input_tokens: int = 0
@@ -61,28 +57,32 @@ class Usage:
         )
 
 
-@value
-class Image:
+class Image(Struct, frozen=True):
     """A picture that a tool returned."""
 
-    data: bytes = field(repr=False)
+    data: bytes
     media_type: str = "image/png"
     caption: str = ""
 
+    def __repr__(self) -> str:
+        return f"Image({len(self.data)} bytes, media_type={self.media_type!r}, caption={self.caption!r})"
 
-@value
-class ToolFailure:
+
+class ToolFailure(PartlyCompared, frozen=True):
     """Why a tool call has no result."""
+
+    aside = ("traceback",)
 
     kind: Literal["unknown_tool", "invalid_arguments", "duplicate_id", "exception", "unknown_outcome"]
     message: str
-    traceback: str = field(default="", compare=False, repr=False)
+    traceback: str = ""
     """The whole traceback, for people; it holds paths, so it is neither compared nor shown to the model."""
 
 
-@value
-class Observation:
+class Observation(PartlyCompared, frozen=True):
     """What came back from a tool call."""
+
+    aside = ("data", "full_text")
 
     call_id: str
     text: str
@@ -92,9 +92,9 @@ class Observation:
     """What the tool printed and warned, cut to the tool's limit."""
     images: tuple[Image, ...] = ()
     error: ToolFailure | None = None
-    data: Any = field(default=None, compare=False, repr=False)
+    data: Any = None
     """The returned value itself."""
-    full_text: str | None = field(default=None, compare=False, repr=False)
+    full_text: str | None = None
     """The whole text where `text` was cut, else None."""
 
     @property
@@ -107,8 +107,7 @@ class Observation:
         return Message("tool", self.content, tool_call_id=self.call_id)
 
 
-@value
-class Source:
+class Source(Struct, frozen=True):
     """Where a piece of a prompt comes from: `Source("variable", "city: str")`."""
 
     kind: SourceKind
@@ -118,8 +117,7 @@ class Source:
         return f"{self.kind} {self.detail}".rstrip()
 
 
-@value
-class Segment:
+class Segment(Struct, frozen=True):
     """A piece of the assembled prompt, with its source."""
 
     role: Role
@@ -131,8 +129,7 @@ class Segment:
     """Why it was dropped, where it was."""
 
 
-@value
-class ToolSchema:
+class ToolSchema(Struct, frozen=True):
     """How a tool is described to a model."""
 
     name: str
@@ -144,8 +141,7 @@ class ToolSchema:
         return hash(self.name)  # the parameters are a dict
 
 
-@value
-class Prompt:
+class Prompt(Struct, frozen=True):
     """The assembled prompt: a record first; its messages are a view of it."""
 
     segments: tuple[Segment, ...]
@@ -172,8 +168,7 @@ class Prompt:
         return (*first, *self.history, Message("user", self.user))
 
 
-@value
-class ModelReply:
+class ModelReply(Struct, frozen=True, gc=False):
     """What a model answered."""
 
     content: str = ""
@@ -253,37 +248,38 @@ class Messages(Sequence[Message]):
 class _Log:
     """What several `Messages` share: the items, and their running sums and hash, brought up to date when asked for."""
 
-    __slots__ = ("_digests", "_hash", "_hashed", "_sums", "items")
+    __slots__ = ("_digests", "_hash", "_sums", "items")
 
     def __init__(self, items: Iterable[Message]) -> None:
         self.items = list(items)
-        self._sums = [0]
         self._hash = blake2b(digest_size=12)
-        self._hashed = 0
-        self._digests: dict[int, str] = {}
+        # After so many messages: the hash (empty where it was not asked for) and the number of characters.
+        self._digests = [self._hash.hexdigest()]
+        self._sums = [0]
 
     def characters(self, length: int) -> int:
-        sums = self._sums
-        for message in self.items[len(sums) - 1 : length]:
-            count = len(message.content)
-            for call in message.tool_calls:
-                count += len(call.name) + len(call.arguments)
-            sums.append(sums[-1] + count)
-        return sums[length]
+        self._advance(length)
+        return self._sums[length]
 
     def digest(self, length: int) -> str:
-        if length not in self._digests:
-            if length < self._hashed:  # an older view is asked for the first time
-                return _Log(self.items[:length]).digest(length)
-            for message in self.items[self._hashed : length]:
-                self._hash.update(_canonical(message).encode("ascii"))
-            self._hashed = length
-            self._digests[length] = self._hash.hexdigest()
+        self._advance(length)
+        if not self._digests[length]:
+            # An older view may be asked for the first time when the hash is further already.
+            newest = length == len(self._sums) - 1
+            self._digests[length] = self._hash.hexdigest() if newest else _Log(self.items[:length]).digest(length)
         return self._digests[length]
 
+    def _advance(self, length: int) -> None:
+        sums, hashes, count = self._sums, self._digests, self._sums[-1]
+        for message in self.items[len(sums) - 1 : length]:
+            text, size = _canonical(message)
+            self._hash.update(text.encode("ascii"))
+            count += size
+            sums.append(count)
+            hashes.append("")
 
-@value
-class ModelRequest:
+
+class ModelRequest(Struct, frozen=True):
     """What is sent to a model."""
 
     messages: Messages
@@ -291,31 +287,45 @@ class ModelRequest:
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        return f"{self.messages.digest}-{_tools_digest(self.tools)}"
+        return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}"
 
     @property
     def characters(self) -> int:
         """How many characters go to the model, tool descriptions included."""
-        return self.messages.characters + _tools_characters(self.tools)
+        return self.messages.characters + _of_tools.get(self.tools)[2]
 
 
-def _canonical(message: Message) -> str:
-    """A message as JSON, always the same text for the same message. By hand: it is made twice in every turn."""
-    calls = ",".join([f"[{_quoted(c.id)},{_quoted(c.name)},{_quoted(c.arguments)}]" for c in message.tool_calls])
-    answers = "null" if message.tool_call_id is None else _quoted(message.tool_call_id)
-    return f'["{message.role}",{_quoted(message.content)},[{calls}],{answers}]\n'
+def _canonical(message: Message) -> tuple[str, int]:
+    """A message as JSON, always the same text for the same message, and how many characters the model reads of it.
+
+    By hand: it is made twice in every turn.
+    """
+    content, answers, size = message.content, message.tool_call_id, len(message.content)
+    calls = ""
+    for call in message.tool_calls:
+        size += len(call.name) + len(call.arguments)
+        calls += f"[{_quoted(call.id)},{_quoted(call.name)},{_quoted(call.arguments)}],"
+    return f'["{message.role}",{_quoted(content)},[{calls}],{answers and _quoted(answers)}]\n', size
 
 
-# The tools are the same in every turn of a run.
+class _OfTools:
+    """What is worked out once for the tools of a run, which are the same tuple in every turn."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: tuple[tuple[ToolSchema, ...] | None, str, int] = (None, "", 0)
+
+    def get(self, tools: tuple[ToolSchema, ...]) -> tuple[object, str, int]:
+        """The tools with their hash and their number of characters."""
+        known = self._known
+        if known[0] is not tools:
+            # Canonical JSON, so that neither the order of a dict nor a lone surrogate matters.
+            text = json.dumps([[tool.name, tool.description, tool.parameters] for tool in tools], sort_keys=True)
+            digest = blake2b(text.encode("ascii"), digest_size=6).hexdigest()
+            size = sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in tools)
+            self._known = known = (tools, digest, size)
+        return known
 
 
-@lru_cache(maxsize=64)
-def _tools_digest(tools: tuple[ToolSchema, ...]) -> str:
-    # Canonical JSON, so that neither the order of a dict nor a lone surrogate matters.
-    text = json.dumps([[tool.name, tool.description, tool.parameters] for tool in tools], sort_keys=True)
-    return blake2b(text.encode("ascii"), digest_size=6).hexdigest()
-
-
-@lru_cache(maxsize=64)
-def _tools_characters(tools: tuple[ToolSchema, ...]) -> int:
-    return sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in tools)
+_of_tools = _OfTools()

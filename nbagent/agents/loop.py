@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ModelError
-from nbagent.messages import Message, Messages, ModelReply, ModelRequest, Prompt, ToolCall
+from nbagent.messages import COMPLETE, Message, Messages, ModelReply, ModelRequest, Prompt, ToolCall
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Outcome
 
 if TYPE_CHECKING:
@@ -36,10 +36,12 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     mended = 0
     for turn in range(1, setup.max_turns + 1):
         reply: ModelReply = yield CallModel(setup.model, ModelRequest(messages, prompt.tools), turn)
-        _check_complete(reply, turn)
+        if reply.finish_reason not in COMPLETE:
+            raise _incomplete(reply, turn)
         if reply.tool_calls:
             renamed, clash = calls.unique(reply.tool_calls)
-            mended = _once_only(mended + bool(clash), clash, turn)
+            if clash:
+                mended = _once_only(mended + 1, clash, turn)
             observations = yield CallTools(setup.tools, renamed, turn, clash)
             answered = Message("assistant", reply.content, renamed)
             messages += (answered, *[observation.message for observation in observations])
@@ -83,12 +85,11 @@ class _CallIds:
         return call if name == call.id else ToolCall(name, call.name, call.arguments)
 
 
-def _check_complete(reply: ModelReply, turn: int) -> None:
-    if not reply.complete:
-        unrun = f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
-        raise ModelError(
-            f"the reply of turn {turn} is incomplete (finish reason {reply.finish_reason!r}){unrun}", kind="incomplete"
-        )
+def _incomplete(reply: ModelReply, turn: int) -> ModelError:
+    unrun = f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
+    return ModelError(
+        f"the reply of turn {turn} is incomplete (finish reason {reply.finish_reason!r}){unrun}", kind="incomplete"
+    )
 
 
 def _once_only(times: int, what: str, turn: int) -> int:

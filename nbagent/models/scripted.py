@@ -109,14 +109,14 @@ class ScriptedLLM:
             yield piece
 
     def _reply(self, request: ModelRequest) -> ModelReply:
-        if self.position == len(self.script):
+        place = self._position
+        if place == len(self.script):
             raise ScriptExhausted(
                 f"the script has {_count(len(self.script), 'reply', 'replies')}, and the agent asks for one more "
                 f"(call {self.position + 1}, after: {_last(request)}); add a reply, or end the run earlier"
             )
-        place = self._position
         self._requests.append(request)
-        self._position += 1  # an entry that raises is used, too
+        self._position = place + 1  # an entry that raises is used, too
         reply = as_reply(self.script[place], request)
         before = self._calls_before[place]
         self._calls_before[place + 1] = before + len(reply.tool_calls)
@@ -139,13 +139,15 @@ def as_reply(entry: object, request: ModelRequest) -> ModelReply:
     if isinstance(entry, str):
         return ModelReply(entry)
     if isinstance(entry, ModelReply):
-        return _check_reply(entry)
+        return entry
     if isinstance(entry, list | tuple):
         return _several(cast("list[object]", entry), request)
     if _is_exception(entry):
         raise entry
     if callable(entry):
-        return as_reply(entry(request), request)
+        answer = entry(request)
+        _check(answer)
+        return as_reply(answer, request)
     raise _no_entry(entry)
 
 

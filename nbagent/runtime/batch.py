@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nbagent.events import ToolReturned, ToolStarted
@@ -11,6 +10,7 @@ from nbagent.models.model import position
 from nbagent.runtime.calling import Invocation, Outcome
 from nbagent.runtime.observing import observe, refuse
 from nbagent.tools.arguments import InvalidArguments
+from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -32,8 +32,7 @@ class Undecided(Exception):
         self.calls = calls
 
 
-@dataclass(slots=True)
-class Use:
+class Use(Struct):
     """A step for a driver: run these, side by side where there are several, and report each to `done`."""
 
     batch: Batch

@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import sys
 from concurrent.futures import Future, as_completed
-from dataclasses import dataclass
 from threading import Semaphore, Thread
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nbagent.runtime.capture import Scope, streams_kept
 from nbagent.runtime.interrupts import interruptible
 from nbagent.runtime.loop_thread import on_loop_thread
+from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -27,8 +27,7 @@ CANCEL_GRACE = 0.5
 """Seconds that a cancelled async tool has to end before the run goes on without it."""
 
 
-@dataclass(slots=True)
-class Invocation:
+class Invocation(Struct):
     """A tool call whose arguments have been checked."""
 
     index: int
@@ -37,8 +36,7 @@ class Invocation:
     kwargs: dict[str, Any]
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What came of an invocation: a value, or whatever was raised."""
 
     value: Any = None

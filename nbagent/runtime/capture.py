@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TextIO, cast
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _scope: ContextVar[Scope | None] = ContextVar("nbagent_scope", default=None)
 """The tool call of this task or thread. A context variable, so that tools that run side by side stay apart."""
+
+_sys: Any = sys
+"""Its streams may be anything that writes."""
 
 _DEBUGGERS = frozenset({"bdb", "cmd", "pdb", "IPython.core.debugger", "IPython.terminal.debugger"})
 
@@ -46,12 +49,14 @@ class _Router:
         return getattr(self.under, name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Routers:
     """Those that were put in place together."""
 
     out: _Router
     err: _Router
+    users: int = 0
+    """How many tools print through them now."""
 
 
 class _Routing:
@@ -63,48 +68,45 @@ class _Routing:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._users: dict[_Routers, int] = {}
+        self._used: list[_Routers] = []
         self._idle = _Routers(_Router(sys.stdout), _Router(sys.stderr))
+        self._showwarning = self._warn
 
     @property
     def active(self) -> bool:
         """Whether any tool prints into its observation now."""
-        return bool(self._users)
+        return bool(self._used)
 
     def enter(self) -> _Routers:
         with self._lock:
-            out, err = cast("tuple[Any, Any]", (sys.stdout, sys.stderr))
-            routers = next((each for each in self._users if each.out is out and each.err is err), None)
-            if routers is None:
-                routers = self._install(out, err)
-            self._users[routers] = self._users.get(routers, 0) + 1
+            out, err = _sys.stdout, _sys.stderr
+            for routers in self._used:
+                if routers.out is out and routers.err is err:
+                    routers.users += 1
+                    return routers
+            if not self._used:
+                self._show, warnings.showwarning = warnings.showwarning, self._showwarning
+            routers = self._idle
+            if routers.users or routers.out.under is not out or routers.err.under is not err:
+                self._idle = routers = _Routers(_Router(out), _Router(err))
+            self._used.append(routers)
+            routers.users = 1
+            _sys.stdout, _sys.stderr = routers.out, routers.err
             return routers
 
     def leave(self, routers: _Routers) -> None:
         with self._lock:
-            self._users[routers] -= 1
-            if not self._users[routers]:
-                del self._users[routers]
-                self._remove(routers)
-
-    def _install(self, out: TextIO, err: TextIO) -> _Routers:
-        if not self._users:
-            self._show = warnings.showwarning
-            warnings.showwarning = self._warn
-        routers = self._idle
-        if routers in self._users or routers.out.under is not out or routers.err.under is not err:
-            self._idle = routers = _Routers(_Router(out), _Router(err))
-        sys.stdout, sys.stderr = cast("tuple[TextIO, TextIO]", (routers.out, routers.err))
-        return routers
-
-    def _remove(self, routers: _Routers) -> None:
-        # Somebody may have put something of their own in place meanwhile; that is left alone.
-        if sys.stdout is routers.out:
-            sys.stdout = routers.out.under
-        if sys.stderr is routers.err:
-            sys.stderr = routers.err.under
-        if not self._users and warnings.showwarning == self._warn:
-            warnings.showwarning = self._show
+            routers.users -= 1
+            if routers.users:
+                return
+            self._used.remove(routers)
+            # Somebody may have put something of their own in place meanwhile; that is left alone.
+            if _sys.stdout is routers.out:
+                _sys.stdout = routers.out.under
+            if _sys.stderr is routers.err:
+                _sys.stderr = routers.err.under
+            if not self._used and warnings.showwarning is self._showwarning:
+                warnings.showwarning = self._show
 
     def _warn(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         # The standard form names a file, which in a kernel has the process id in its path.
@@ -124,7 +126,7 @@ def streams_kept() -> Generator[None]:
 
     For tools that run side by side: `redirect_stdout` in two of them at once may leave the one's stream for good.
     """
-    out, err = _under(sys.stdout), _under(sys.stderr)
+    out, err = _under(_sys.stdout), _under(_sys.stderr)
     try:
         yield
     finally:
@@ -132,9 +134,8 @@ def streams_kept() -> Generator[None]:
             sys.stdout, sys.stderr = out, err
 
 
-def _under(stream: TextIO) -> TextIO:
-    one: Any = stream
-    return one.under if isinstance(one, _Router) else stream
+def _under(stream: TextIO | _Router) -> TextIO:
+    return stream.under if isinstance(stream, _Router) else stream
 
 
 class Scope:
@@ -161,7 +162,7 @@ class Scope:
 
     @property
     def printed(self) -> str:
-        return "".join(self.pieces)
+        return "".join(self.pieces) if self.pieces else ""
 
 
 def report(fault: HarnessError) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from nbagent.events import Status
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from nbagent.tools.registry import ToolRegistry
 
 
-@dataclass(slots=True)
-class Assemble:
+class Assemble(Struct):
     """Build the prompt. Answer: `Prompt`."""
 
     observe: Callable[[], Prompt]
@@ -22,8 +22,7 @@ class Assemble:
     """The tools as they are now: a replayed prompt must have described the same."""
 
 
-@dataclass(slots=True)
-class CallModel:
+class CallModel(Struct):
     """Send a request. Answer: `ModelReply`."""
 
     model: Model
@@ -31,8 +30,7 @@ class CallModel:
     turn: int
 
 
-@dataclass(slots=True)
-class CallTools:
+class CallTools(Struct):
     """Run the tool calls of one reply. Answer: a tuple with an `Observation` for each, in their order."""
 
     tools: ToolRegistry
@@ -42,8 +40,7 @@ class CallTools:
     """Where not empty: no call runs, each is answered with this."""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """How a loop ended."""
 
     status: Status

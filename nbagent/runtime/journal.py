@@ -44,7 +44,7 @@ class Ended(Exception):
         self.event = event
 
 
-class _Nothing(ToolStarted):
+class _Nothing(ToolStarted, frozen=True):
     """No event is one of these."""
 
 

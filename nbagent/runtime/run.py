@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from nbagent.errors import FOREIGN, DriftError, HarnessError, ModelError, NBAgentError
@@ -26,13 +25,13 @@ from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Outcom
 from nbagent.runtime.journal import Ended, Journal, Recording
 from nbagent.runtime.result import RunResult
 from nbagent.tools.failure import headline
+from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from nbagent.models.model import Model, Piece
 
 
-@dataclass(slots=True)
-class Ask:
+class Ask(Struct):
     """A step for a driver: send the request, and hand over each piece of the answer to `receive`."""
 
     model: Model

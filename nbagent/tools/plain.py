@@ -128,6 +128,9 @@ class Plain:
             return self._photo(value)
         if ("IPython", "DisplayObject") in kinds:
             return self._inside(value, lambda: self._displayed(value))
+        if ("msgspec", "Struct") in kinds:
+            names = value.__struct_fields__
+            return self._inside(value, lambda: self._object(((n, getattr(value, n)) for n in names), len(names)))
         if ("pydantic", "BaseModel") in kinds:
             return self._inside(value, lambda: self.of(value.model_dump(warnings=False)))
         return _NOT_MINE

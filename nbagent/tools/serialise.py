@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN
@@ -11,6 +10,7 @@ from nbagent.tools.failure import describe_error
 from nbagent.tools.plain import Plain
 from nbagent.tools.response import ToolResponse
 from nbagent.tools.text import cut, shown, sound
+from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from nbagent.messages import Image, ObservationStatus
@@ -23,8 +23,7 @@ _LOOK_FOR_IMAGES = 1_000
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-@dataclass(slots=True)
-class Described:
+class Described(Struct):
     """A value as a model gets it."""
 
     text: str

@@ -209,13 +209,11 @@ def test_a_changed_tool_is_drift_and_named():
 
 
 def test_a_changed_request_is_drift_and_its_turn_is_named():
-    import dataclasses
+    from msgspec.structs import replace
 
     result = agent_at(SCRIPTS["tools"]).run("go")
     events = [
-        dataclasses.replace(e, observation=dataclasses.replace(e.observation, text="999"))
-        if isinstance(e, ToolReturned) and e.turn == 1
-        else e
+        replace(e, observation=replace(e.observation, text="999")) if isinstance(e, ToolReturned) and e.turn == 1 else e
         for e in result.events
     ]
     with pytest.raises(DriftError, match="turn 2"):

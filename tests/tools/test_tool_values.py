@@ -17,6 +17,7 @@ from decimal import Decimal
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -424,3 +425,13 @@ def test_an_object_that_draws_itself_is_an_image(drawn):
 def test_an_object_that_draws_nothing_is_its_repr(drawn):
     made = describe(Drawn(drawn))
     assert (made.text, made.images) == ("Drawn()", ())
+
+
+class Port(msgspec.Struct):
+    name: str
+    place: Place | None = None
+
+
+def test_a_struct_is_its_fields():
+    made = describe(Port("A", Place("B", dt.date(2026, 1, 2))))
+    assert made.text == '{"name": "A", "place": {"city": "B", "when": "2026-01-02"}}'
