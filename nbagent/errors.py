@@ -52,12 +52,22 @@ class ToolDefinitionError(ConfigError):
     """A function cannot become a tool."""
 
 
-class ModelError(NBAgentError):
-    """A model gave no usable reply. `kind` is a short stable word, such as `incomplete`, `empty` or `error`."""
+TRANSIENT = frozenset({"rate_limited", "overloaded", "server", "network", "timeout"})
+"""The kinds of ModelError that may pass when the same request is sent again."""
 
-    def __init__(self, message: str, *, kind: str = "error") -> None:
+
+class ModelError(NBAgentError):
+    """A model gave no usable reply.
+
+    `kind` is a short stable word: `auth`, `permission`, `not_found`, `bad_request`, `context_overflow`,
+    `rate_limited`, `overloaded`, `server`, `network`, `timeout`, `incomplete`, `bad_response`, `refused`, `filtered`,
+    or `error` for what a script says. `retry_after`: seconds that the server asks to wait, None where it does not.
+    """
+
+    def __init__(self, message: str, *, kind: str = "error", retry_after: float | None = None) -> None:
         super().__init__(message)
         self.kind = kind
+        self.retry_after = retry_after
 
 
 class RunInterrupted(NBAgentError):

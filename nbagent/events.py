@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nbagent.values import PartlyCompared, Struct
 
 if TYPE_CHECKING:
-    from nbagent.messages import Message, ModelReply, Observation, Prompt, Segment, ToolCall
+    from nbagent.messages import Image, Message, ModelReply, Observation, Prompt, Segment, ToolCall
 
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 
@@ -30,6 +30,8 @@ class RunStarted(Struct, frozen=True):
     """What the user asked for."""
     history: tuple[Message, ...] = ()
     """What was said before."""
+    images: tuple[Image, ...] = ()
+    """What the user shows with the task."""
     position: int = 0
     """Where the model's script stood; 0 for a model without one."""
 
@@ -56,6 +58,35 @@ class TextDelta(Struct, frozen=True, gc=False):
     text: str
 
 
+class ReasoningDelta(Struct, frozen=True, gc=False):
+    """A piece of what a model says of its reasoning, while it streams."""
+
+    turn: int
+    text: str
+
+
+class ArgumentsDelta(Struct, frozen=True, gc=False):
+    """A piece of a tool call's arguments, while it streams. Nothing of it may be run."""
+
+    turn: int
+    index: int
+    """Which call of the reply, from 0."""
+    name: str
+    """The tool's name; empty where it is not known yet."""
+    text: str
+
+
+class Waiting(Struct, frozen=True, gc=False):
+    """A failed model call is tried again, after this time. Shown, never in the journal."""
+
+    turn: int
+    attempt: int
+    """Which attempt will follow, from 2."""
+    seconds: float
+    kind: str
+    message: str
+
+
 class ModelReplied(PartlyCompared, frozen=True):
     """A model call ended with a reply."""
 
@@ -65,6 +96,23 @@ class ModelReplied(PartlyCompared, frozen=True):
     reply: ModelReply
     position: int = 0
     """Where the model's script stands now."""
+
+
+class ModelFailed(Struct, frozen=True, gc=False):
+    """A model call failed, and the same request is sent again. What has streamed of it does not count."""
+
+    turn: int
+    attempt: int
+    """Which attempt it was, from 1."""
+    kind: str
+    message: str
+
+
+class Noted(Struct, frozen=True, gc=False):
+    """The agent itself told the model something, after the reply or the tools of this turn."""
+
+    turn: int
+    text: str
 
 
 class ToolStarted(Struct, frozen=True, gc=False):
@@ -98,8 +146,18 @@ class RunFinished(Struct, frozen=True):
     """More about the status, in a few words; for a failed run its error."""
 
 
-Event = RunStarted | PromptAssembled | ModelRequested | ModelReplied | ToolStarted | ToolReturned | RunFinished
+Event = (
+    RunStarted
+    | PromptAssembled
+    | ModelRequested
+    | ModelFailed
+    | ModelReplied
+    | Noted
+    | ToolStarted
+    | ToolReturned
+    | RunFinished
+)
 """What a journal holds."""
 
-StreamEvent = Event | TextDelta
+StreamEvent = Event | TextDelta | ReasoningDelta | ArgumentsDelta | Waiting
 """What `Agent.stream` yields: the journal's events, and the text while it comes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal  # noqa: TC003  msgspec reads the annotations
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, Literal, overload
@@ -27,6 +28,28 @@ class ToolCall(Struct, frozen=True, gc=False):
     """JSON text, exactly as the model sent it."""
 
 
+class Reasoning(Struct, frozen=True, gc=False):
+    """A piece of a model's reasoning. Its provider wants it back as it was; no other gets to see it."""
+
+    provider: str
+    """Who wrote it: `anthropic`."""
+    data: str
+    """JSON text, opaque to us."""
+    text: str = ""
+    """What of it may be shown."""
+
+
+class Image(Struct, frozen=True, gc=False):
+    """A picture that a tool returned, or that a model is shown."""
+
+    data: bytes
+    media_type: str = "image/png"
+    caption: str = ""
+
+    def __repr__(self) -> str:
+        return f"Image({len(self.data)} bytes, media_type={self.media_type!r}, caption={self.caption!r})"
+
+
 class Message(Struct, frozen=True, gc=False):
     """An entry of the conversation."""
 
@@ -35,37 +58,46 @@ class Message(Struct, frozen=True, gc=False):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     """On a `tool` message: which call it answers."""
+    images: tuple[Image, ...] = ()
+    """On a `user` message: what the model is shown with it."""
+    reasoning: tuple[Reasoning, ...] = ()
+    """On an `assistant` message: how it came to it."""
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """Tokens of one model call, or of several added up."""
+    """Tokens of one model call, or of several added up, whatever way its provider counts them."""
 
     input_tokens: int = 0
+    """All of the prompt, with what a cache had of it."""
     output_tokens: int = 0
+    """All of the reply, with its reasoning."""
     estimated: bool = False
     """True where nobody counted: about four characters a token."""
+    cache_read_tokens: int = 0
+    """How many of the input tokens came from a cache."""
+    cache_write_tokens: int = 0
+    """How many of the input tokens were written to a cache."""
+    cost: Decimal | None = None
+    """US dollars; None where no price is known."""
 
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @property
+    def fresh_tokens(self) -> int:
+        """The input tokens that no cache had to do with."""
+        return self.input_tokens - self.cache_read_tokens - self.cache_write_tokens
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.estimated or other.estimated,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            None if self.cost is None or other.cost is None else self.cost + other.cost,
         )
-
-
-class Image(Struct, frozen=True):
-    """A picture that a tool returned."""
-
-    data: bytes
-    media_type: str = "image/png"
-    caption: str = ""
-
-    def __repr__(self) -> str:
-        return f"Image({len(self.data)} bytes, media_type={self.media_type!r}, caption={self.caption!r})"
 
 
 class ToolFailure(PartlyCompared, frozen=True):
@@ -147,6 +179,8 @@ class Prompt(Struct, frozen=True):
     segments: tuple[Segment, ...]
     history: tuple[Message, ...] = ()
     tools: tuple[ToolSchema, ...] = ()
+    images: tuple[Image, ...] = ()
+    """What the user's message shows."""
 
     def text(self, role: Role) -> str:
         """The text of all kept segments of this role, in order."""
@@ -165,7 +199,7 @@ class Prompt(Struct, frozen=True):
         """System (only where there is one), history, user."""
         system = self.system
         first = (Message("system", system),) if system else ()
-        return (*first, *self.history, Message("user", self.user))
+        return (*first, *self.history, Message("user", self.user, images=self.images))
 
 
 class ModelReply(Struct, frozen=True, gc=False):
@@ -177,6 +211,7 @@ class ModelReply(Struct, frozen=True, gc=False):
     """None where the model did not report any."""
     finish_reason: str = "stop"
     """`stop` and `tool_calls` mean a whole reply; anything else (`length`, `content_filter`, …) does not."""
+    reasoning: tuple[Reasoning, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -184,7 +219,7 @@ class ModelReply(Struct, frozen=True, gc=False):
 
     @property
     def message(self) -> Message:
-        return Message("assistant", self.content, self.tool_calls)
+        return Message("assistant", self.content, self.tool_calls, reasoning=self.reasoning)
 
 
 class Messages(Sequence[Message]):
@@ -284,10 +319,14 @@ class ModelRequest(Struct, frozen=True):
 
     messages: Messages
     tools: tuple[ToolSchema, ...] = ()
+    max_tokens: int | None = None
+    """How long the reply may be; None leaves it to the model."""
+    seconds_left: float | None = None
+    """After how long the reply is of no use any more; None where the run has no time limit."""
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}"
+        return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}{self.max_tokens or ''}"
 
     @property
     def characters(self) -> int:
@@ -305,7 +344,13 @@ def _canonical(message: Message) -> tuple[str, int]:
     for call in message.tool_calls:
         size += len(call.name) + len(call.arguments)
         calls += f"[{_quoted(call.id)},{_quoted(call.name)},{_quoted(call.arguments)}],"
-    return f'["{message.role}",{_quoted(content)},[{calls}],{answers and _quoted(answers)}]\n', size
+    more = _attached(message) if message.images or message.reasoning else ""
+    return f'["{message.role}",{_quoted(content)},[{calls}],{answers and _quoted(answers)}{more}]\n', size
+
+
+def _attached(message: Message) -> str:
+    images = [[image.media_type, blake2b(image.data, digest_size=12).hexdigest()] for image in message.images]
+    return "," + json.dumps([images, [[one.provider, one.data] for one in message.reasoning]])
 
 
 class _OfTools:

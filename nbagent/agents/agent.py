@@ -14,16 +14,21 @@ from nbagent.models.model import Model, go_to, position
 from nbagent.prompt.observe import Text, observe, segments
 from nbagent.runtime.drivers import adrive, drive
 from nbagent.runtime.run import Run
+from nbagent.tools.pictures import picture
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.tool import Tool
 from nbagent.views.bundle import agent_bundle
 
 if TYPE_CHECKING:
-    from nbagent.messages import Message, Prompt, Segment
+    from nbagent.messages import Image, Message, Prompt, Segment
     from nbagent.runtime.batch import Unknown
     from nbagent.runtime.effects import Loop
+    from nbagent.runtime.limits import Limits
+    from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult
 
+Images = Iterable[Any]
+"""What a model is shown: `Image` values, figures, PIL images, bytes of a PNG or JPEG file, or paths of such files."""
 Tools = Iterable[Tool | Callable[..., Any]] | ToolRegistry
 
 
@@ -45,12 +50,17 @@ class Agent:
         tools: Tools | None = None,
         tool_registry: ToolRegistry | None = None,
         max_turns: int = 10,
+        max_tokens: int | None = None,
+        limits: Limits | None = None,
+        retry: Retry | None = None,
     ) -> None:
         """An agent; nothing is sent.
 
         name: how it is shown. model: what replies. system_prompt: text of the system message; none is sent without.
         tools: functions, `@tool` functions or a registry; tool_registry: a registry, in place of `tools`.
-        max_turns: how many model calls one run may take, at least 1.
+        max_turns: how many model calls one run may take, at least 1. max_tokens: how long one reply may be, default
+        what the model allows. limits: what a run may use in all, default no limit. retry: how often a model call is
+        tried, default four times.
 
         Raises `ConfigError` (a ValueError) naming what is wrong.
         """
@@ -59,7 +69,10 @@ class Agent:
         self.system = segments("system", "system prompt", system_prompt)
         """The system text, in pieces that know their source."""
         self.tools = _registry(tools, tool_registry)
-        self.max_turns = _max_turns(max_turns)
+        self.max_turns = _count("max_turns", max_turns)
+        self.max_tokens = None if max_tokens is None else _count("max_tokens", max_tokens)
+        self.limits = limits
+        self.retry = retry
         self.last: RunResult | None = None
         """The result of the newest run, also of one that failed or was cancelled."""
         self._conversation = Conversation()
@@ -92,41 +105,41 @@ class Agent:
         self._conversation.restart()
         go_to(self.model, 0)
 
-    def run(self, task: Text, *, key: Hashable = None) -> RunResult:
+    def run(self, task: Text, *, images: Images = (), key: Hashable = None) -> RunResult:
         """Runs the agent on a task until it answers.
 
-        task: text. key: names this exchange of the conversation; a run with the key of an earlier one replaces that
-        one, in its place. Default: every run is new.
+        task: text. images: what is shown with it, such as figures or paths of PNG files. key: names this exchange of
+        the conversation; a run with the key of an earlier one replaces that one, in its place.
 
         Raises what the model raises (`ModelError`, `ScriptExhausted`) and KeyboardInterrupt where the user stops it;
         `last` then holds the run so far. Running out of turns is a status, not an error.
         """
-        with self._running(task, key) as run:
+        with self._running(task, images, key) as run:
             for _ in drive(run):
                 pass
         return run.result
 
-    async def arun(self, task: Text, *, key: Hashable = None) -> RunResult:
+    async def arun(self, task: Text, *, images: Images = (), key: Hashable = None) -> RunResult:
         """`run` for `await`."""
-        with self._running(task, key) as run:
+        with self._running(task, images, key) as run:
             async with aclosing(adrive(run)) as events:
                 async for _ in events:
                     pass
         return run.result
 
-    def stream(self, task: Text, *, key: Hashable = None) -> Generator[StreamEvent]:
+    def stream(self, task: Text, *, images: Images = (), key: Hashable = None) -> Generator[StreamEvent]:
         """`run`, yielding what happens: events, and `TextDelta` while a reply comes. The result is then `last`.
 
         Tools that run side by side return here in the order in which they end, in the result in that of their calls.
 
         Closing the generator early cancels the run; the conversation stays as it was.
         """
-        with self._running(task, key) as run:
+        with self._running(task, images, key) as run:
             yield from drive(run)
 
-    async def astream(self, task: Text, *, key: Hashable = None) -> AsyncGenerator[StreamEvent]:
+    async def astream(self, task: Text, *, images: Images = (), key: Hashable = None) -> AsyncGenerator[StreamEvent]:
         """`stream` for `async for`."""
-        with self._running(task, key) as run:
+        with self._running(task, images, key) as run:
             async with aclosing(adrive(run)) as events:
                 async for event in events:
                     yield event
@@ -158,14 +171,15 @@ class Agent:
         return run.result
 
     @contextmanager
-    def _running(self, task: Text, key: Hashable) -> Generator[Run]:
+    def _running(self, task: Text, images: Images, key: Hashable) -> Generator[Run]:
         """A run of this task; when the body is left, however that is, the conversation and `last` know of it."""
         asked = segments("user", "task", task)
         _text("task", "".join(segment.text for segment in asked))
+        shown = tuple(picture(image) for image in images)
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
-        started = self._started(asked, exchange.history)
-        run = Run(started, self._loop(started))
+        started = self._started(asked, exchange.history, shown)
+        run = Run(started, self._loop(started), limits=self.limits, retry=self.retry)
         try:
             yield run
         finally:
@@ -181,20 +195,24 @@ class Agent:
         here = position(self.model)
         go_to(self.model, _script_place(events))
         try:
-            yield Run(started, self._loop(started), events, unknown)
+            yield Run(started, self._loop(started), events, unknown, limits=self.limits, retry=self.retry)
         finally:
             go_to(self.model, here)
 
     def _loop(self, started: RunStarted) -> Loop:
         def assemble() -> Prompt:
-            return observe(self.system, started.task, started.history, self.tools.schemas)
+            return observe(self.system, started.task, started.history, self.tools.schemas, started.images)
 
-        return converse(Setup(assemble, self.model, self.tools, started.max_turns))
+        return converse(Setup(assemble, self.model, self.tools, started.max_turns, self.max_tokens))
 
-    def _started(self, task: tuple[Segment, ...], history: tuple[Message, ...]) -> RunStarted:
+    def _started(
+        self, task: tuple[Segment, ...], history: tuple[Message, ...], images: tuple[Image, ...]
+    ) -> RunStarted:
         run_id = f"{self.name}-{self._runs}"
         model = self.model
-        return RunStarted(run_id, self.name, model.name, model.mode, self.max_turns, task, history, position(model))
+        return RunStarted(
+            run_id, self.name, model.name, model.mode, self.max_turns, task, history, images, position(model)
+        )
 
     def __repr__(self) -> str:
         tools = f", tools={list(self.tools.names)}" if len(self.tools) else ""
@@ -249,7 +267,7 @@ def _registry(tools: Tools | None, tool_registry: ToolRegistry | None) -> ToolRe
     return chosen if isinstance(chosen, ToolRegistry) else ToolRegistry(chosen or ())
 
 
-def _max_turns(value: object) -> int:
+def _count(what: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"max_turns: expected a whole number from 1, got {value!r}")
+        raise ConfigError(f"{what}: expected a whole number from 1, got {value!r}")
     return value

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ModelError
 from nbagent.messages import COMPLETE, Message, Messages, ModelReply, ModelRequest, Prompt, ToolCall
-from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Outcome
+from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Note, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from nbagent.messages import Observation
     from nbagent.models.model import Model
     from nbagent.tools.registry import ToolRegistry
 
+REPEATED = 3
+CONCLUDE = "Do not call it like this again: answer with what you have, or say what is missing."
 EMPTY_REPLY = "Your reply was empty. Answer the task, or call a tool."
 
 
@@ -26,16 +29,17 @@ class Setup:
     model: Model
     tools: ToolRegistry
     max_turns: int
+    max_tokens: int | None = None
 
 
 def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     """Asks the model, runs the tools it calls, asks again; ends with its first reply that calls none."""
     prompt: Prompt = yield Assemble(setup.observe, setup.tools.schemas)
     messages = Messages(prompt.messages)
-    calls = _CallIds()
+    calls, repeated = _CallIds(), _Repeated()
     mended = 0
     for turn in range(1, setup.max_turns + 1):
-        reply: ModelReply = yield CallModel(setup.model, ModelRequest(messages, prompt.tools), turn)
+        reply: ModelReply = yield CallModel(setup.model, ModelRequest(messages, prompt.tools, setup.max_tokens), turn)
         if reply.finish_reason not in COMPLETE:
             raise _incomplete(reply, turn)
         if reply.tool_calls:
@@ -43,12 +47,16 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
             if clash:
                 mended = _once_only(mended + 1, clash, turn)
             observations = yield CallTools(setup.tools, renamed, turn, clash)
-            answered = Message("assistant", reply.content, renamed)
+            answered = Message("assistant", reply.content, renamed, reasoning=reply.reasoning)
             messages += (answered, *[observation.message for observation in observations])
+            if advice := repeated.advice(renamed, observations):
+                yield Note(turn, advice)
+                messages += (Message("user", advice),)
         elif reply.content.strip():
             return Outcome("completed", reply.content)
         else:
             mended = _once_only(mended + 1, "its reply is empty", turn)
+            yield Note(turn, EMPTY_REPLY)
             messages += (Message("user", EMPTY_REPLY),)
     return Outcome("out_of_turns", None, f"no answer within max_turns={setup.max_turns}")
 
@@ -85,11 +93,43 @@ class _CallIds:
         return call if name == call.id else ToolCall(name, call.name, call.arguments)
 
 
+_REASONS = {
+    "length": (
+        "is incomplete: it reached max_tokens (finish reason 'length'); allow more, or ask for less",
+        "incomplete",
+    ),
+    "content_filter": ("was filtered by the provider (finish reason 'content_filter'); change the task", "filtered"),
+    "refusal": ("is a refusal (finish reason 'refusal'); change the task", "refused"),
+    "context_overflow": (
+        "did not fit into the model's context window; clear the history, or give it less text",
+        "context_overflow",
+    ),
+}
+
+
+class _Repeated:
+    """Calls that were made before with the same arguments and the same result: a loop that leads nowhere."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str, str], int] = {}
+
+    def advice(self, calls: tuple[ToolCall, ...], observations: tuple[Observation, ...]) -> str:
+        """What to tell the model when a call comes back the same for the third time, else nothing."""
+        said = ""
+        for call, observation in zip(calls, observations, strict=True):
+            key = (call.name, call.arguments, observation.text)
+            self._seen[key] = times = self._seen.get(key, 0) + 1
+            if times == REPEATED:
+                said = f"{call.name} was called {times} times, always with the same result. {CONCLUDE}"
+        return said
+
+
 def _incomplete(reply: ModelReply, turn: int) -> ModelError:
     unrun = f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
-    return ModelError(
-        f"the reply of turn {turn} is incomplete (finish reason {reply.finish_reason!r}){unrun}", kind="incomplete"
+    why, kind = _REASONS.get(
+        reply.finish_reason, (f"is incomplete (finish reason {reply.finish_reason!r})", "incomplete")
     )
+    return ModelError(f"the reply of turn {turn} {why}{unrun}", kind=kind)
 
 
 def _once_only(times: int, what: str, turn: int) -> int:

@@ -5,12 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from nbagent.messages import ModelReply, ModelRequest
+from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-Piece = str | ModelReply
-"""What a model streams: pieces of text, then exactly one whole reply."""
+
+class ReasoningPiece(Struct, frozen=True, gc=False):
+    """A piece of what a model says of its reasoning."""
+
+    text: str
+
+
+class ArgumentsPiece(Struct, frozen=True, gc=False):
+    """A piece of a tool call."""
+
+    index: int
+    """Which call of the reply, from 0."""
+    name: str
+    text: str
+
+
+Piece = str | ReasoningPiece | ArgumentsPiece | ModelReply
+"""What a model streams: pieces of text and of what belongs to it, then exactly one whole reply."""
 
 
 @runtime_checkable

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbagent.errors import ConfigError
-from nbagent.messages import Message, Prompt, Role, Segment, Source, ToolSchema
+from nbagent.messages import Image, Message, Prompt, Role, Segment, Source, ToolSchema
 from nbagent.prompt.references import Piece
 
 Text = str | Sequence[Piece | Segment]
@@ -14,10 +14,14 @@ Text = str | Sequence[Piece | Segment]
 
 
 def observe(
-    system: tuple[Segment, ...], task: tuple[Segment, ...], history: tuple[Message, ...], tools: tuple[ToolSchema, ...]
+    system: tuple[Segment, ...],
+    task: tuple[Segment, ...],
+    history: tuple[Message, ...],
+    tools: tuple[ToolSchema, ...],
+    images: tuple[Image, ...] = (),
 ) -> Prompt:
-    """The prompt of one run: system text (none where there are no segments of it), history, task, tools."""
-    return Prompt((*system, *task), history, tools)
+    """The prompt of one run: system text (none where there are no segments of it), history, task, tools, images."""
+    return Prompt((*system, *task), history, tools, images)
 
 
 def segments(role: Role, label: str, text: Text | None) -> tuple[Segment, ...]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from nbagent.runtime.calling import acall_all, call_all
 from nbagent.runtime.interrupts import gated, interruptible, listening
-from nbagent.runtime.run import Ask, Run, Step
+from nbagent.runtime.run import Ask, Pause, Run, Step
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
     from nbagent.events import StreamEvent
     from nbagent.models.model import Piece
@@ -72,6 +72,10 @@ def _take(step: Step, news: _News) -> Generator[StreamEvent]:
     if isinstance(step, Ask):
         for piece in step.model.stream(step.request):
             yield from step.receive(piece)
+    elif isinstance(step, Pause):
+        for seconds, then in _countdown(step.seconds):
+            yield step.waiting(seconds)
+            sleep(then)
     else:
         for invocation, outcome in call_all(step.invocations):
             step.done(invocation, outcome)
@@ -84,12 +88,23 @@ async def _atake(step: Step, news: _News) -> AsyncGenerator[StreamEvent]:
             async for piece in pieces:
                 for event in step.receive(piece):
                     yield event
+    elif isinstance(step, Pause):
+        for seconds, then in _countdown(step.seconds):
+            yield step.waiting(seconds)
+            await asyncio.sleep(then)
     else:
         async with aclosing(acall_all(step.invocations)) as returned:
             async for invocation, outcome in returned:
                 step.done(invocation, outcome)
                 for event in news.take():
                     yield event
+
+
+def _countdown(seconds: float) -> Iterator[tuple[float, float]]:
+    """How much is left, and how long to wait until the next look at it: at most a second."""
+    end = monotonic() + seconds
+    while (left := end - monotonic()) > 0:
+        yield left, min(left, 1.0)
 
 
 @interruptible

@@ -40,6 +40,13 @@ class CallTools(Struct):
     """Where not empty: no call runs, each is answered with this."""
 
 
+class Note(Struct):
+    """Put down what the agent itself tells the model. Answer: None."""
+
+    turn: int
+    text: str
+
+
 class Outcome(Struct):
     """How a loop ended."""
 
@@ -48,5 +55,5 @@ class Outcome(Struct):
     stop_reason: str = ""
 
 
-Effect = Assemble | CallModel | CallTools
+Effect = Assemble | CallModel | CallTools | Note
 Loop = Generator[Effect, Any, Outcome]

@@ -82,6 +82,13 @@ class Recording:
         where = f"turn {turn}" if turn else "outside the turns"
         raise DriftError(f"{where}: the recorded run has {type(event).__name__} here, this one {kind.__name__}")
 
+    def take_if(self, kind: type[E]) -> E | None:
+        """The next recorded event where it is of this kind, else None."""
+        if self._next == len(self._events) or not isinstance(event := self._events[self._next], kind):
+            return None
+        self._next += 1
+        return event
+
     def ending(self) -> RunFinished | None:
         """The recorded end of the run, where nothing else is left."""
         last = self._events[self._next :]

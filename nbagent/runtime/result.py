@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbagent.events import (
     Event,
@@ -21,6 +21,9 @@ from nbagent.tools.response import ToolResponse
 from nbagent.views.bundle import bundle
 from nbagent.views.trace import Trace
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+
 
 @dataclass(frozen=True, slots=True)
 class RunUsage:
@@ -34,6 +37,14 @@ class RunUsage:
     output_tokens: int = 0
     estimated: bool = False
     """True where tokens were estimated at four characters each, as for a script."""
+    cache_read_tokens: int = 0
+    """How many of the input tokens came from a cache."""
+    cache_write_tokens: int = 0
+    """How many of the input tokens were written to a cache."""
+    cost: Decimal | None = None
+    """US dollars; None where the price or the tokens of a call are not known."""
+    not_reported: int = 0
+    """For how many calls the server did not say how many tokens they took; these are not in the sums."""
 
     @property
     def total_tokens(self) -> int:
@@ -155,14 +166,19 @@ class RunResult:
     @cached_property
     def usage(self) -> RunUsage:
         """What the run used."""
-        used = [e.reply.usage or Usage() for e in self.events if isinstance(e, ModelReplied)]
-        total = sum(used, Usage())
+        replies = [e.reply for e in self.events if isinstance(e, ModelReplied)]
+        used = [reply.usage for reply in replies if reply.usage is not None]
+        total = sum(used[1:], used[0]) if used else Usage()
         return RunUsage(
             sum(isinstance(e, ModelRequested) for e in self.events),
             sum(isinstance(e, ToolStarted) for e in self.events),
             total.input_tokens,
             total.output_tokens,
             total.estimated,
+            total.cache_read_tokens,
+            total.cache_write_tokens,
+            total.cost if len(used) == len(replies) else None,
+            len(replies) - len(used),
         )
 
     @property
@@ -171,7 +187,8 @@ class RunResult:
         finished, prompt = self._finished, self.prompt
         if finished.status != "completed" or prompt is None:
             return ()
-        return (Message("user", prompt.user), Message("assistant", str(finished.final_output)))
+        asked = Message("user", prompt.user, images=prompt.images)
+        return (asked, Message("assistant", str(finished.final_output)))
 
     @cached_property
     def _trace(self) -> Trace:

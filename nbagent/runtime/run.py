@@ -6,23 +6,33 @@ import asyncio
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
+from msgspec.structs import replace
+
 from nbagent.errors import FOREIGN, DriftError, HarnessError, ModelError, NBAgentError
 from nbagent.events import (
+    ArgumentsDelta,
     Event,
+    ModelFailed,
     ModelReplied,
     ModelRequested,
+    Noted,
     PromptAssembled,
+    ReasoningDelta,
     RunFinished,
     RunStarted,
     Status,
+    StreamEvent,
     TextDelta,
+    Waiting,
 )
 from nbagent.messages import ModelReply, ModelRequest, Observation, Prompt
-from nbagent.models.model import position
+from nbagent.models.model import ArgumentsPiece, ReasoningPiece, position
 from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
 from nbagent.runtime.capture import report
-from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Outcome
+from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Note, Outcome
 from nbagent.runtime.journal import Ended, Journal, Recording
+from nbagent.runtime.limits import LimitReached, Limits, Meter
+from nbagent.runtime.patience import Retry
 from nbagent.runtime.result import RunResult
 from nbagent.tools.failure import headline
 from nbagent.values import Struct
@@ -40,21 +50,39 @@ class Ask(Struct):
     reply: ModelReply | None = None
     """The whole reply, once it is there."""
 
-    def receive(self, piece: Piece) -> tuple[TextDelta, ...]:
+    def receive(self, piece: Piece) -> tuple[StreamEvent, ...]:
         """Takes a piece of the answer; returns what there is to show of it."""
-        if self.reply is not None or not isinstance(cast("object", piece), str | ModelReply):
-            raise ModelError(
-                f"model {self.model.name!r}: expected pieces of text and then one ModelReply, got {piece!r}"
-                + (" after its reply" if self.reply else ""),
-                kind="bad_response",
-            )
-        if isinstance(piece, str):
-            return (TextDelta(self.turn, piece),)
-        self.reply = piece
-        return ()
+        if self.reply is None:
+            if isinstance(piece, ModelReply):
+                self.reply = piece
+                return ()
+            if isinstance(piece, str):
+                return (TextDelta(self.turn, piece),)
+            if isinstance(piece, ReasoningPiece):
+                return (ReasoningDelta(self.turn, piece.text),)
+            if isinstance(cast("object", piece), ArgumentsPiece):
+                return (ArgumentsDelta(self.turn, piece.index, piece.name, piece.text),)
+        raise ModelError(
+            f"model {self.model.name!r}: expected pieces of text and then one ModelReply, got {piece!r}"
+            + (" after its reply" if self.reply else ""),
+            kind="bad_response",
+        )
 
 
-Step = Ask | Use
+class Pause(Struct):
+    """A step for a driver: wait. `turn` and `attempt` are those of the model call that follows."""
+
+    turn: int
+    attempt: int
+    seconds: float
+    error: ModelError
+
+    def waiting(self, seconds: float) -> Waiting:
+        """What there is to show while so many seconds are left."""
+        return Waiting(self.turn, self.attempt, seconds, self.error.kind, str(self.error))
+
+
+Step = Ask | Use | Pause
 Steps = Generator[Step]
 
 
@@ -62,10 +90,18 @@ class Run:
     """One run of a loop, from its first event to its last.
 
     `recorded`: the events of an earlier run (all, or the first so many). What they answer is not done again.
+    `limits`: what it may use in all; `retry`: how often a model call is tried.
     """
 
     def __init__(
-        self, started: RunStarted, loop: Loop, recorded: Iterable[Event] = (), unknown: Unknown = "ask"
+        self,
+        started: RunStarted,
+        loop: Loop,
+        recorded: Iterable[Event] = (),
+        unknown: Unknown = "ask",
+        *,
+        limits: Limits | None = None,
+        retry: Retry | None = None,
     ) -> None:
         self.journal = Journal()
         self._started = started
@@ -74,6 +110,8 @@ class Run:
         self._unknown: Unknown = unknown
         self._result = RunResult(())
         self._model: Model | None = None
+        self._meter = Meter(limits) if limits else None
+        self._retry = retry or _RETRY
 
     @property
     def result(self) -> RunResult:
@@ -92,6 +130,8 @@ class Run:
             self.journal.append(ended.event)
         except Undecided as undecided:
             self._finish("interrupted", str(undecided))
+        except LimitReached as limit:
+            self._finish("limit_reached", str(limit))
         except (KeyboardInterrupt, asyncio.CancelledError):
             self._finish("cancelled", "stopped by the user")
             raise
@@ -137,6 +177,8 @@ class Run:
                     answer = yield from self._call_model(effect)
                 case Assemble():
                     answer = self._assemble(effect)
+                case Note():
+                    answer = self._note(effect)
                 case _:
                     assert_never(effect)
 
@@ -149,19 +191,62 @@ class Run:
         self.journal.append(event)
         return event.prompt
 
-    def _call_model(self, effect: CallModel) -> Generator[Ask, None, ModelReply]:
+    def _note(self, effect: Note) -> None:
+        noted = Noted(effect.turn, effect.text)
+        recorded = self._recording.take(Noted, effect.turn)
+        if recorded is not None and recorded != noted:
+            raise DriftError(f"turn {effect.turn}: the model was told {recorded.text!r} then, and {noted.text!r} now")
+        self.journal.append(noted)
+
+    def _call_model(self, effect: CallModel) -> Generator[Step, None, ModelReply]:
         turn, self._model = effect.turn, effect.model
         requested = ModelRequested(turn, effect.request.fingerprint())
         recorded = self._recording.take(ModelRequested, turn)
         if recorded is not None and recorded != requested:
             raise DriftError(f"turn {turn}: the request differs from the recorded one")
+        meter = self._meter
+        if meter is not None and not self._recording.left:
+            meter.check(effect.model.name)
         self.journal.append(requested)
+        failures = self._take_failures()
         replied = self._recording.take(ModelReplied, turn)
         if replied is None:
-            reply = yield from _ask(effect)
+            reply = yield from self._ask(effect, failures)
             replied = ModelReplied(turn, reply, position(effect.model))
         self.journal.append(replied)
+        if meter is not None:
+            meter.add(effect.request, replied.reply)
         return replied.reply
+
+    def _take_failures(self) -> int:
+        """How many attempts at this model call are recorded as failed."""
+        failures = 0
+        while (failed := self._recording.take_if(ModelFailed)) is not None:
+            self.journal.append(failed)
+            failures += 1
+        return failures
+
+    def _ask(self, effect: CallModel, failures: int) -> Generator[Step, None, ModelReply]:
+        """Sends a request, again and again where that may help."""
+        while True:
+            if self._meter is not None:
+                self._hurry(effect, self._meter)
+            try:
+                return (yield from _send(effect))
+            except ModelError as error:
+                failures += 1
+                if self._meter is not None:
+                    self._meter.check(effect.model.name)
+                seconds = self._retry.wait(error, failures)
+                if seconds is None:
+                    raise
+                self.journal.append(ModelFailed(effect.turn, failures, error.kind, str(error)))
+                yield Pause(effect.turn, failures + 1, seconds, error)
+
+    def _hurry(self, effect: CallModel, meter: Meter) -> None:
+        """Lets the model know how much time is left."""
+        if meter.seconds_left is not None:
+            effect.request = replace(effect.request, seconds_left=meter.seconds_left)
 
     def _call_tools(self, effect: CallTools) -> Generator[Use, None, tuple[Observation, ...]]:
         batch = Batch(effect, self.journal, self._unknown, self._model)
@@ -172,7 +257,10 @@ class Run:
         return (yield from batch.steps())
 
 
-def _ask(effect: CallModel) -> Generator[Ask, None, ModelReply]:
+_RETRY = Retry()
+
+
+def _send(effect: CallModel) -> Generator[Ask, None, ModelReply]:
     turn = effect.turn
     ask = Ask(effect.model, effect.request, turn)
     try:

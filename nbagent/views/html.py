@@ -84,7 +84,9 @@ def _turns(trace: Trace) -> str:
 
 
 def _turn(turn: Turn, trace: Trace, *, lean: bool = False) -> str:
-    rows = _reply(turn, trace) + "".join(_call(call, trace) for call in turn.calls)
+    rows = "".join(fold(words.failed_attempt(failure), failure.message, "", "warn") for failure in turn.failures)
+    rows += _reply(turn, trace) + "".join(_call(call, trace) for call in turn.calls)
+    rows += "".join(row(words.NOTE, f'<pre class="nbagent-say">{escape(note)}</pre>') for note in turn.notes)
     opened = " open" if len(trace.turns) <= _OPEN_TURNS else ""
     worst = words.worst(map(words.outcome_of, turn.calls))
     classes = f' class="nbagent-{worst}"' if worst else ""
@@ -108,7 +110,9 @@ def _reply(turn: Turn, trace: Trace) -> str:
     reply = turn.reply
     if reply is None:
         return _note("reply", words.no_reply(trace))
-    broken = "" if reply.complete else _note("reply", words.BROKEN_OFF + escape(reply.finish_reason), "warn")
+    thoughts = [reasoning.text for reasoning in reply.reasoning if reasoning.text]
+    broken = "".join(fold("reasoning", text) for text in thoughts)
+    broken += "" if reply.complete else _note("reply", words.BROKEN_OFF + escape(reply.finish_reason), "warn")
     if words.is_answer(turn, trace):
         return broken + _note("reply", "the answer below")
     if reply.content:

@@ -91,6 +91,8 @@ def _prompt(prompt: Prompt) -> Iterator[Block]:
     yield from _history(prompt.history)
     for part in pieces.after:
         yield Block(1, (part.role, *_labels(part)), part.text)
+    for number, image in enumerate(prompt.images, 1):
+        yield Block(1, (f"image {number}: ", Name(words.caption(image))))
     sources = [line for part in (*pieces.before, *pieces.after) for line in _sources(part, pieces.origins)]
     if sources:
         yield Block(1, ("sources",), "\n".join(sources))
@@ -143,6 +145,8 @@ def tool_blocks(tool: ToolSchema) -> Iterator[Block]:
 
 def _turn(turn: Turn, trace: Trace) -> Iterator[Block]:
     yield Block(0, (f"turn {turn.number}",))
+    for failure in turn.failures:
+        yield Block(1, (words.failed_attempt(failure),), failure.message)
     yield from _reply(turn, trace)
     for call in turn.calls:
         yield _call(call.asked, 1)
@@ -152,12 +156,17 @@ def _turn(turn: Turn, trace: Trace) -> Iterator[Block]:
             yield Block(1, (words.no_result(call, trace),))
         else:
             yield from _observation(call.observation, call.figure)
+    for note in turn.notes:
+        yield Block(1, (words.NOTE,), note)
 
 
 def _reply(turn: Turn, trace: Trace) -> Iterator[Block]:
     if turn.reply is None:
         yield Block(1, (words.no_reply(trace),))
         return
+    for reasoning in turn.reply.reasoning:
+        if reasoning.text:
+            yield Block(1, ("reasoning",), reasoning.text)
     if not turn.reply.complete:
         yield Block(1, (words.BROKEN_OFF, Name(turn.reply.finish_reason)))
     if words.is_answer(turn, trace):

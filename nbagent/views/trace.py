@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from nbagent.events import (
     Event,
+    ModelFailed,
     ModelReplied,
     ModelRequested,
+    Noted,
     PromptAssembled,
     RunFinished,
     RunStarted,
@@ -60,6 +62,10 @@ class Turn:
     reply: ModelReply | None
     """None while the model has not replied."""
     calls: tuple[Call, ...]
+    failures: tuple[ModelFailed, ...] = ()
+    """The attempts at the model call that failed before the reply."""
+    notes: tuple[str, ...] = ()
+    """What the agent itself told the model afterwards."""
 
     @property
     def content(self) -> str:
@@ -96,7 +102,7 @@ class Trace:
     def usage(self) -> Usage | None:
         """The tokens of all replies that reported them; None where none did."""
         reported = [t.reply.usage for t in self.turns if t.reply and t.reply.usage]
-        return sum(reported, Usage()) if reported else None
+        return sum(reported[1:], reported[0]) if reported else None
 
     @property
     def usage_complete(self) -> bool:
@@ -124,11 +130,14 @@ class _DraftTurn:
     reply: ModelReply | None = None
     started: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
     returned: dict[int, Observation] = field(default_factory=dict[int, Observation])
+    failures: list[ModelFailed] = field(default_factory=list[ModelFailed])
+    notes: list[str] = field(default_factory=list[str])
 
     def turn(self, number: int, figures: Iterator[int]) -> Turn:
         asked = dict(enumerate(self.reply.tool_calls)) if self.reply else {}
         indices = sorted(asked.keys() | self.started.keys() | self.returned.keys())
-        return Turn(number, self.reply, tuple(self._call(i, asked.get(i), figures) for i in indices))
+        calls = tuple(self._call(i, asked.get(i), figures) for i in indices)
+        return Turn(number, self.reply, calls, tuple(self.failures), tuple(self.notes))
 
     def _call(self, index: int, asked: ToolCall | None, figures: Iterator[int]) -> Call:
         started, observation = self.started.get(index), self.returned.get(index)
@@ -155,8 +164,12 @@ class _Draft:
                 self.prompt = prompt
             case ModelRequested(turn):
                 self._turn(turn)
+            case ModelFailed(turn):
+                self._turn(turn).failures.append(event)
             case ModelReplied(turn, reply):
                 self._turn(turn).reply = reply
+            case Noted(turn, text):
+                self._turn(turn).notes.append(text)
             case ToolStarted(turn, index, call):
                 self._turn(turn).started[index] = call
             case ToolReturned(turn, index, observation):
@@ -187,4 +200,4 @@ class _Draft:
 
 
 def _begun(start: RunStarted | None) -> Prompt | None:
-    return Prompt(start.task, start.history) if start and (start.task or start.history) else None
+    return Prompt(start.task, start.history, (), start.images) if start and (start.task or start.history) else None

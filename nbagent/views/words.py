@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from nbagent.events import ModelFailed
     from nbagent.messages import Image, Message, Observation
     from nbagent.views.trace import Call, Trace, Turn
 
@@ -38,6 +39,7 @@ _BREAK = {
     "cancelled": "the run was cancelled",
     "failed": "the run failed",
 }
+NOTE = "the agent told the model"
 BROKEN_OFF = "incomplete reply, none of its tool calls ran: "
 """Said of a reply that is not whole; its reason comes from outside and follows."""
 
@@ -83,7 +85,17 @@ def _tokens(trace: Trace) -> str:
     notes = [
         note for note, said in (("estimated", usage.estimated), ("some unknown", not trace.usage_complete)) if said
     ]
-    return count(usage.total_tokens, "token") + (f" ({', '.join(notes)})" if notes else "")
+    if usage.cache_read_tokens:
+        notes.append(f"{usage.cache_read_tokens:,} from a cache")
+    tokens = count(usage.total_tokens, "token") + (f" ({', '.join(notes)})" if notes else "")
+    if usage.cost is not None and trace.usage_complete:
+        return f"{tokens} · ${usage.cost.normalize():f}"
+    return f"{tokens} · cost unknown" if trace.mode == "live" else tokens
+
+
+def failed_attempt(failure: ModelFailed) -> str:
+    """The title of an attempt at a model call that failed; its message follows."""
+    return f"attempt {failure.attempt} failed: {failure.kind.replace('_', ' ')}"
 
 
 def prompt_title(trace: Trace) -> str:
