@@ -92,6 +92,9 @@ class AgentMagics:
         raise CellError("`%%agent` has to be the first line of its cell; move the code above it to another cell")
 
     def register(self) -> None:
+        from nbagent.notebook.config import register
+
+        register(self._shell)
         manager = self._shell.magics_manager
         manager.register_function(self.line, "line", "agent")
         manager.register_function(self.cell, "cell", "agent")

@@ -83,13 +83,14 @@ class Agent:
         """What was said so far: task and answer of every completed run."""
         return self._conversation.messages
 
-    def configure(self, *, model: Model, system_prompt: Text | None, tools: Tools | None, max_turns: int) -> None:
+    def configure(self, *, model: Model, system_prompt: Text | None, **options: Any) -> None:
         """Makes it another agent with the same name and conversation.
 
-        Raises as the constructor does, and has then changed nothing.
+        Takes what the constructor takes. Raises as that does, and has then changed nothing.
         """
-        new = Agent(self.name, model, system_prompt, tools=tools, max_turns=max_turns)
-        self.model, self.system, self.tools, self.max_turns = new.model, new.system, new.tools, new.max_turns
+        new = Agent(self.name, model, system_prompt, **options)
+        for name in ("model", "system", "tools", "max_turns", "max_tokens", "limits", "retry"):
+            setattr(self, name, getattr(new, name))
 
     def clear_history(self) -> None:
         """Forgets what was said. The script of a `ScriptedLLM` stays where it is."""

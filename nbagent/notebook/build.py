@@ -8,12 +8,15 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from nbagent.agents.agent import Agent
-from nbagent.errors import FOREIGN, CellError, ModelError, ToolDefinitionError
-from nbagent.messages import ModelReply, ToolCall
+from nbagent.errors import FOREIGN, CellError, ConfigError, ModelError, ToolDefinitionError
+from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
+from nbagent.models.providers import open_model, providers
 from nbagent.models.scripted import Entry, ScriptedLLM
-from nbagent.notebook.spec import CellSpec, ScriptCalls, ScriptEntry, ScriptError, ScriptText
+from nbagent.notebook.spec import Budget, CellSpec, ScriptCalls, ScriptEntry, ScriptError, ScriptText, is_path
 from nbagent.prompt.references import own_names, render
+from nbagent.runtime.limits import Limits
+from nbagent.tools.pictures import picture
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.serialise import describe
 
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
 Namespace = Mapping[str, Any]
 MAX_TURNS = 10
 _HOW_TO = (
-    "write `script:` with its replies above a line `---`, or `model:` with the name of a notebook variable that holds "
-    "a model"
+    "write `script:` with its replies above a line `---`, or `model:` with a model such as openai:gpt-5, ollama:qwen3, "
+    "test, or the name of a notebook variable that holds one"
 )
 
 
@@ -44,11 +47,16 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
     model, anew = _model(spec, existing, namespace)
     system = _system(cell, kept, namespace)
     tools = _tools(cell, kept, namespace)
-    max_turns = spec.max_turns or (kept.max_turns if kept else MAX_TURNS)
+    options: dict[str, Any] = {
+        "tools": tools,
+        "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
+        "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
+        "limits": _limits(spec, kept),
+    }
     if existing is None:
-        bind[spec.name] = existing = Agent(spec.name, model, system, tools=tools, max_turns=max_turns)
+        bind[spec.name] = existing = Agent(spec.name, model, system, **options)
     else:
-        existing.configure(model=model, system_prompt=system, tools=tools, max_turns=max_turns)
+        existing.configure(model=model, system_prompt=system, **options)
     if anew:
         existing.restart_script()
     return existing
@@ -78,8 +86,35 @@ def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = (
     return render(source, namespace, where=where, lines=lines, to_text=lambda value: describe(value).text)
 
 
+_OF_THE_RUN = {"name", "images", "out", "quiet"}
+"""What is said of one run, and not of the agent."""
+_OF_THE_MODEL = ("base_url", "api", "api_key_env", "params")
+
+
 def _configures(spec: CellSpec) -> bool:
-    return any(value is not None for value in (spec.model, spec.script, spec.tools, spec.system, spec.max_turns))
+    return any(getattr(spec, field) is not None for field in CellSpec.model_fields if field not in _OF_THE_RUN)
+
+
+def _limits(spec: CellSpec, kept: Agent | None) -> Limits | None:
+    before = (kept.limits if kept else None) or Limits()
+    budget = spec.budget or Budget(before.tokens, before.cost)
+    limits = Limits(budget.tokens, budget.cost, spec.timeout or before.seconds)
+    return None if limits == Limits() else limits
+
+
+def images(spec: CellSpec, namespace: Namespace) -> tuple[Image, ...]:
+    """The pictures that a cell shows with its task: a variable of the notebook, else a file."""
+    return tuple(_image(name, namespace) for name in spec.images or ())
+
+
+def _image(name: str, namespace: Namespace) -> Image:
+    is_variable = is_path(name) and name.partition(".")[0] in namespace
+    try:
+        return picture(look_up(name, namespace, "images") if is_variable else name)
+    except CellError:
+        raise
+    except ConfigError as error:
+        raise CellError(f"images: {name}: {error}") from None
 
 
 def _system(cell: Cell, kept: Agent | None, namespace: Namespace) -> Text | None:
@@ -94,16 +129,43 @@ def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> tupl
         if spec.model not in (None, "scripted"):
             raise CellError(f"script and model: {spec.model!r} are both given; a script is the model, so drop `model`")
         return _script(spec.script, namespace), True
-    if spec.model is None or spec.model == "scripted":
-        if existing is None or (spec.model and not isinstance(existing.model, ScriptedLLM)):
-            raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
-        return existing.model, spec.model is not None
-    if spec.model.partition(".")[0] not in namespace:
-        raise CellError(f"model: {spec.model!r} is no variable of the notebook; {_HOW_TO}")
-    value = look_up(spec.model, namespace, "model")
+    if spec.model == "scripted":
+        if existing is None or not isinstance(existing.model, ScriptedLLM):
+            raise CellError(
+                f"agent {spec.name!r} has no script yet: write `script:` with its replies above a line `---`"
+            )
+        return existing.model, True
+    if spec.model is None and existing is not None and not any(getattr(spec, field) for field in _OF_THE_MODEL):
+        return existing.model, False
+    variable = _model_variable(spec, namespace)
+    return (variable, True) if variable is not None else (_opened(spec), True)
+
+
+def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
+    """The model that a notebook variable holds; None where the cell names another one."""
+    named = spec.model or ""
+    if not is_path(named) or named.partition(".")[0] not in namespace:
+        return None
+    value = look_up(named, namespace, "model")
     if isinstance(value, type) or not isinstance(value, Model):
-        raise CellError(f"model: {spec.model!r} is {_a(value)}, not a model; {_HOW_TO}")
-    return value, True
+        if providers.get(named) is not None or named == "test":
+            return None
+        raise CellError(f"model: {named!r} is {_a(value)}, not a model; {_HOW_TO}")
+    if said := [field for field in _OF_THE_MODEL if getattr(spec, field)]:
+        raise CellError(f"{said[0]}: the variable {named!r} holds a model already, with its own settings")
+    return value
+
+
+def _opened(spec: CellSpec) -> Model:
+    """A model of a provider."""
+    if spec.model is None and spec.base_url is None and not providers.default_model:
+        raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
+    try:
+        return open_model(
+            spec.model, base_url=spec.base_url, api=spec.api, api_key_env=spec.api_key_env, params=spec.params
+        )
+    except ConfigError as error:
+        raise CellError(f"model: {error}") from None
 
 
 def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Model:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
-from nbagent.notebook.build import Namespace, agents, build, find, text
+from nbagent.notebook.build import Namespace, agents, build, find, images, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
+from nbagent.notebook.config import apply, register
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.show import show, show_run
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
+    from nbagent.messages import Image
     from nbagent.prompt.observe import Text
     from nbagent.runtime.result import RunResult
 
@@ -31,6 +33,7 @@ class Job:
     task: Text
     key: Hashable
     out: str | None
+    images: tuple[Image, ...]
     quiet: bool
     before: RunResult | None
     """The agent's newest result before this run."""
@@ -42,6 +45,7 @@ class Cells:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self._identity = CellIdentity()
+        self._config = register(shell)
 
     @property
     def _namespace(self) -> MutableMapping[str, Any]:
@@ -72,7 +76,7 @@ class Cells:
         if job is None:
             return
         try:
-            job.agent.run(job.task, key=job.key)
+            job.agent.run(job.task, images=job.images, key=job.key)
         finally:
             self._end(job)
 
@@ -80,7 +84,7 @@ class Cells:
         if job is None:
             return
         try:
-            await job.agent.arun(job.task, key=job.key)
+            await job.agent.arun(job.task, images=job.images, key=job.key)
         except asyncio.CancelledError:
             # The kernel's interrupt cancels the cell's task; what its user did is Ctrl-C.
             raise KeyboardInterrupt from None
@@ -115,12 +119,14 @@ class Cells:
         task = text(cell.task, namespace, "task", cell.task_lines)
         if cell.task and not "".join(piece.text for piece in task).strip():
             raise CellError(f"Cell line {cell.task_line}: the task is empty, since its references have empty values")
+        shown = images(spec, namespace)
+        apply(self._config, self._shell)
         agent = build(cell, namespace=namespace, bind=self._namespace)
         if not cell.task:
             if not spec.quiet:
                 show(self._shell, agent.card)
             return None
-        return Job(agent, task, self._identity.next_key(self._shell), spec.out, bool(spec.quiet), agent.last)
+        return Job(agent, task, self._identity.next_key(self._shell), spec.out, shown, bool(spec.quiet), agent.last)
 
     def _look_after(self, parsed: LineCell, namespace: Namespace) -> None:
         """A subcommand of `%agent`."""

@@ -7,8 +7,9 @@ import json
 import keyword
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -61,6 +62,15 @@ class ScriptError:
 
 
 ScriptEntry: TypeAlias = ScriptText | ScriptCalls | ScriptError
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may use: one of the two."""
+
+    tokens: int | None = None
+    cost: Decimal | None = None
+    """US dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,83 @@ def _read_turns(node: Node, where: str) -> int:
     return int(text)
 
 
+def _read_count(node: Node, where: str) -> int:
+    text = _read_text(node, where).replace("_", "").replace(",", "")
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise CellError(f"{where} must be a whole number from 1, such as 2000; got {_shown(node)}.")
+    return int(text)
+
+
+def _read_seconds(node: Node, where: str) -> float:
+    text = _read_text(node, where).strip().removesuffix("s").rstrip()
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) == 0:
+        raise CellError(f"{where} must be seconds, such as 90 or 2.5; got {_shown(node)}.")
+    return float(text)
+
+
+def _read_budget(node: Node, where: str) -> Budget:
+    """`20_000` or `20000 tokens`, `$0.05` or `0.05 USD`."""
+    text = _read_text(node, where).strip()
+    money = re.fullmatch(r"\$\s*(\d{1,9}(?:\.\d{1,9})?)|(\d{1,9}(?:\.\d{1,9})?)\s*(?i:usd|dollars?)", text)
+    if money and (amount := Decimal(money[1] or money[2])) > 0:
+        return Budget(cost=amount)
+    tokens = re.fullmatch(r"([1-9][\d_,]{0,14})(?:\s*tokens)?", text)
+    if tokens:
+        return Budget(tokens=int(re.sub("[_,]", "", tokens[1])))
+    raise CellError(f"{where} must be tokens or money, such as `20_000` or `$0.05`; got {_shown(node)}.")
+
+
+def _read_word(node: Node, where: str) -> str:
+    text = _read_text(node, where).strip()
+    if not text or re.search(r"\s", text):
+        raise CellError(f"{where} must be one word; got {_shown(node)}.")
+    return text
+
+
+def _read_environment(node: Node, where: str) -> str:
+    text = _read_word(node, where)
+    if _SECRET.search(text):
+        raise _credential(where.partition(":")[0])
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,99}", text):
+        raise CellError(f"{where} must be the name of an environment variable, such as OPENAI_API_KEY.")
+    return text
+
+
+def _read_api(node: Node, where: str) -> str:
+    text = _read_word(node, where)
+    if text not in ("chat", "responses"):
+        raise CellError(f"{where} must be `chat` or `responses`; got {_shown(node)}.")
+    return text
+
+
+def _read_params(node: Node, where: str) -> dict[str, Any]:
+    """A mapping, or its JSON text (`--params '{"seed": 1}'`)."""
+    expected = f"{where} must be a mapping such as `{{seed: 1}}`"
+    if isinstance(node, Table):
+        found: Any = as_json(node)
+    else:
+        try:
+            found = json.loads(_read_text(node, expected))
+        except ValueError as error:
+            raise CellError(f"{expected} or its JSON text ({error}); got {_shown(node)}.") from None
+    if not isinstance(found, dict):
+        raise CellError(f"{expected}; got {_shown(node)}.")
+    return cast("dict[str, Any]", found)
+
+
+def _read_images(node: Node, where: str) -> tuple[str, ...]:
+    match node:
+        case Scalar(text):
+            names = [name.strip() for name in text.split(",")]
+        case Items(nodes):
+            names = [_read_text(item, f"Cell line {item.line}: an image").strip() for item in nodes]
+        case Table():
+            names = []
+    if not names or not all(names):
+        raise CellError(f"{where} must be paths of PNG or JPEG files, or notebook variables; got {_shown(node)}.")
+    return tuple(names)
+
+
 def _read_switch(node: Node, where: str) -> bool:
     values = {"yes": True, "true": True, "no": False, "false": False}
     if isinstance(node, Scalar) and not node.quoted and node.text.lower() in values:
@@ -158,7 +245,19 @@ class CellSpec(BaseModel):
         default="agent", description="the agent, and the notebook variable that holds it (default: agent)"
     )
     model: Annotated[str | None, Written(_read_model, "MODEL", short="-m", alias="llm")] = Field(
-        default=None, description="a notebook variable that holds the model"
+        default=None, description="provider:model, test, or a notebook variable that holds a model"
+    )
+    base_url: Annotated[str | None, Written(_read_word, "URL", alias="api_base")] = Field(
+        default=None, description="where the model's server is: http://127.0.0.1:8000/v1"
+    )
+    api: Annotated[str | None, Written(_read_api, "NAME")] = Field(
+        default=None, description="OpenAI's API: chat or responses"
+    )
+    api_key_env: Annotated[str | None, Written(_read_environment, "NAME", alias="api_key_name")] = Field(
+        default=None, description="the environment variable that holds the key"
+    )
+    params: Annotated[dict[str, Any] | None, Written(_read_params, "JSON")] = Field(
+        default=None, description="more parameters of the request: '{\"seed\": 1}'"
     )
     tools: Annotated[tuple[str, ...] | None, Written(_read_tools, "NAMES")] = Field(
         default=None, description="functions of the notebook that the agent may call: search,maths.add"
@@ -171,6 +270,18 @@ class CellSpec(BaseModel):
     )
     max_turns: Annotated[int | None, Written(_read_turns, "N")] = Field(
         default=None, ge=1, le=MOST_TURNS, strict=True, description=f"model calls a run may make, 1 to {MOST_TURNS:,}"
+    )
+    max_tokens: Annotated[int | None, Written(_read_count, "N")] = Field(
+        default=None, description="how long one reply may be"
+    )
+    budget: Annotated[Budget | None, Written(_read_budget, "AMOUNT")] = Field(
+        default=None, description="what a run may use: 20_000 (tokens) or $0.05"
+    )
+    timeout: Annotated[float | None, Written(_read_seconds, "SECONDS")] = Field(
+        default=None, description="how long a run may take"
+    )
+    images: Annotated[tuple[str, ...] | None, Written(_read_images, "PATHS")] = Field(
+        default=None, description="pictures shown with the task: files, or figures of the notebook"
     )
     out: Annotated[str | None, Written(_read_variable, "NAME")] = Field(
         default=None, description="a notebook variable that receives the result"

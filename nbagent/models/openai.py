@@ -1,0 +1,85 @@
+"""OpenAI: models behind the Chat Completions or the Responses API, OpenAI's own or a compatible server's."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Literal
+
+from nbagent.errors import ConfigError
+from nbagent.models.remote import PLACEHOLDER, TIMEOUT, Reader, RemoteModel, checked_params
+from nbagent.models.wires import chat, responses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from nbagent.messages import ModelRequest
+    from nbagent.models.keys import Key
+    from nbagent.models.prices import Price
+
+Api = Literal["chat", "responses"]
+_OURS = {"messages", "input", "instructions", "tools", "stream", "stream_options", "model", "store", "include", "n",
+    "timeout", "extra_headers", "self"}  # fmt: skip
+
+
+class OpenAIModel(RemoteModel):
+    """A model of OpenAI, or of a server that speaks its language. Made by `open_model`."""
+
+    package = "openai"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        provider: str = "openai",
+        base_url: str,
+        key: Key | None,
+        api: Api = "chat",
+        params: Mapping[str, Any] | None = None,
+        timeout: float = TIMEOUT,
+        streaming: bool = True,
+        price: Price | None = None,
+        quirks: frozenset[str] = frozenset(),
+    ) -> None:
+        from openai.resources.chat import Completions
+        from openai.resources.responses import Responses
+
+        super().__init__(
+            model, provider=provider, base_url=base_url, key=key, params=params, timeout=timeout,
+            streaming=streaming, price=price,
+        )  # fmt: skip
+        self.api: Api = api
+        self._quirks = quirks
+        self._origin = f"{provider}/{api}"  # reasoning of the one API is nothing to the other
+        create: Any = Responses.create if api == "responses" else Completions.create
+        checked_params(self.params, set(inspect.signature(create).parameters) - _OURS, _OURS, self.package)
+
+    def _open(self, http: Any, *, asynchronous: bool) -> Any:
+        import openai
+
+        kind = openai.AsyncOpenAI if asynchronous else openai.OpenAI
+        return kind(api_key=PLACEHOLDER, base_url=self.base_url, max_retries=0, http_client=http)
+
+    def _reader(self) -> Reader:
+        return responses.Reader(self._origin) if self.api == "responses" else chat.Reader(self._origin)
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        if self.api == "responses":
+            body = responses.payload(request, self._origin)
+        else:
+            old = "max_tokens" in self._quirks
+            body = chat.payload(request, self._origin, old_max_tokens=old)
+            if self.streaming and "no_stream_options" not in self._quirks:
+                body["stream_options"] = {"include_usage": True}
+        return body | self.params | {"model": self.model, "stream": self.streaming}
+
+    def _send(self, client: Any, body: dict[str, Any], timeout: Any) -> Any:
+        resource = client.responses if self.api == "responses" else client.chat.completions
+        return resource.with_streaming_response.create(**body, timeout=timeout)
+
+
+def chosen_api(api: str) -> Api:
+    if api == "chat":
+        return "chat"
+    if api == "responses":
+        return "responses"
+    raise ConfigError(f"api: expected chat or responses, got {api!r}")

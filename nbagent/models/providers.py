@@ -1,0 +1,225 @@
+"""Providers: who offers models, where, and under which key; and `open_model`, which opens one by its name."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from nbagent.errors import ConfigError
+from nbagent.models import keys
+from nbagent.values import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from nbagent.models.model import Model
+    from nbagent.models.prices import Price
+
+_APIS = ("chat", "responses", "anthropic")
+_LOCAL = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}  # noqa: S104 - an address to compare with, not to listen on
+
+
+class Provider(Struct, frozen=True):
+    """A company or a server that offers models."""
+
+    name: str
+    base_url: str
+    key_variable: str = ""
+    """The environment variable of its key; empty where it needs none."""
+    api: str = "chat"
+    """`chat`, `responses` or `anthropic`."""
+    model: str = ""
+    """The model where only the provider is named; empty where one has to be named."""
+    quirks: frozenset[str] = frozenset()
+    """`max_tokens`: it does not know max_completion_tokens; `no_stream_options`: it refuses stream_options."""
+
+
+_OLD = frozenset({"max_tokens"})
+_TABLE = [
+    Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+    Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic"),
+    Provider("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", model="deepseek-chat", quirks=_OLD),
+    Provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", quirks=_OLD),
+    Provider("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", quirks=_OLD),
+    Provider("moonshot", "https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", quirks=_OLD),
+    Provider("zhipu", "https://open.bigmodel.cn/api/paas/v4", "ZHIPU_API_KEY", quirks=_OLD),
+    Provider("ollama", "http://localhost:11434/v1", quirks=_OLD),
+    Provider("lmstudio", "http://localhost:1234/v1", quirks=_OLD),
+    Provider("vllm", "http://localhost:8000/v1", quirks=_OLD),
+    Provider("llama.cpp", "http://localhost:8080/v1", model="default", quirks=_OLD),
+    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", quirks=_OLD),
+    Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=_OLD | {"no_stream_options"}),
+    Provider("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN", quirks=_OLD),
+]
+
+
+class Providers:
+    """The providers that are known, by name, and the default model."""
+
+    def __init__(self, known: Iterable[Provider]) -> None:
+        self._known = {provider.name: provider for provider in known}
+        self._looked_for_more = False
+        self.default_model = ""
+        """What `open_model(None)` opens; empty for nothing."""
+
+    def add(self, name: str, described: Provider | Mapping[str, Any]) -> None:
+        """Adds a provider, or puts another in the place of one. Raises ConfigError naming what is wrong."""
+        self._known[name] = described if isinstance(described, Provider) else _described(name, described)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        self._find_more()
+        return tuple(self._known)
+
+    def get(self, name: str) -> Provider | None:
+        if name not in self._known:
+            self._find_more()
+        return self._known.get(name)
+
+    def unknown(self, name: str) -> ConfigError:
+        near = get_close_matches(name.lower(), self.names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        return ConfigError(
+            f"no provider {name!r}{hint} Known: {', '.join(self.names)}; any other server that speaks OpenAI's "
+            "language: openai:MODEL with its base_url"
+        )
+
+    def _find_more(self) -> None:
+        """Those that installed packages offer, as entry points of the group `nbagent.models`."""
+        if self._looked_for_more:
+            return
+        self._looked_for_more = True
+        for point in entry_points(group="nbagent.models"):
+            if point.name not in self._known:
+                self.add(point.name, point.load())
+
+
+providers = Providers(_TABLE)
+
+
+def open_model(
+    model: str | Model | None = None,
+    *,
+    base_url: str | None = None,
+    api: str | None = None,
+    api_key_env: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
+    streaming: bool = True,
+    price: Price | None = None,
+) -> Model:
+    """The model of this name: `provider:model`, `provider/model` or `provider`; None opens the configured default.
+
+    base_url: where the server is, default the provider's own (or OPENAI_BASE_URL, ANTHROPIC_BASE_URL). api: `chat` or
+    `responses`, default the provider's. api_key_env: the environment variable of the key, default the provider's.
+    params: more parameters of the request, as the SDK calls them. timeout: seconds for one call, default 600.
+    streaming: whether the reply is sent as it is written, default True. price: US dollars for a million tokens, default
+    those of genai-prices, where it is installed.
+
+    Nothing is sent. Raises ConfigError for an unknown provider, a missing key, a wrong parameter.
+    """
+    if model is not None and not isinstance(model, str):
+        return model
+    named = model or ("" if base_url else providers.default_model)
+    if not named and not base_url:
+        raise ConfigError("no model is named, and there is no default: %config NBAgent.model = 'openai:…'")
+    provider, name = _parse(named, base_url)
+    if name == "test" and provider.name == "test":
+        from nbagent.models.dummy import TestModel
+
+        return TestModel()
+    url = (base_url or _configured_url(provider) or provider.base_url).rstrip("/")
+    _check_url(url)
+    key = _key(provider, url, base_url, api_key_env)
+    options: dict[str, Any] = {
+        "provider": provider.name, "base_url": url, "key": key, "params": params, "streaming": streaming,
+        "price": price,
+    }  # fmt: skip
+    if timeout is not None:
+        options["timeout"] = timeout
+    return _client(provider, name, api or provider.api, options)
+
+
+def _client(provider: Provider, name: str, api: str, options: dict[str, Any]) -> Model:
+    if api == "anthropic":
+        from nbagent.models.anthropic import AnthropicModel
+
+        return AnthropicModel(name, **options)
+    from nbagent.models.openai import OpenAIModel, chosen_api
+
+    return OpenAIModel(name, api=chosen_api(api), quirks=provider.quirks, **options)
+
+
+def _parse(named: str, base_url: str | None) -> tuple[Provider, str]:
+    """Provider and model: `openai:gpt-5`, `ollama/qwen3:8b`, `deepseek`."""
+    if named == "test":
+        return Provider("test", ""), "test"
+    if base_url and not named:
+        return _at(base_url), "default"  # a server of one model, such as llama.cpp, takes any name
+    cut = min((i for i in (named.find(":"), named.find("/")) if i > 0), default=len(named))
+    provider, model = providers.get(named[:cut]), named[cut + 1 :].strip()
+    if provider is None and base_url is not None:
+        return _at(base_url), named
+    if provider is None:
+        raise providers.unknown(named[:cut])
+    if not (model or provider.model):
+        raise ConfigError(f"which model of {provider.name}? Write {provider.name}:MODEL")
+    return provider, model or provider.model
+
+
+def _at(base_url: str) -> Provider:
+    """A server that the table does not know."""
+    return Provider(urlsplit(base_url).hostname or "server", base_url, quirks=_OLD)
+
+
+def _configured_url(provider: Provider) -> str:
+    """What the SDKs' own variables say."""
+    if provider.name == "anthropic":
+        return os.environ.get("ANTHROPIC_BASE_URL", "")
+    if provider.name != "openai":
+        return ""
+    if "OPENAI_API_BASE" in os.environ and "OPENAI_BASE_URL" not in os.environ:
+        warnings.warn("OPENAI_API_BASE is out of use and ignored; set OPENAI_BASE_URL", UserWarning, stacklevel=4)
+    return os.environ.get("OPENAI_BASE_URL", "")
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"base_url: expected an address such as http://127.0.0.1:8000/v1, got {url!r}")
+    if parts.username or parts.password:
+        raise ConfigError("base_url: an address takes no user and no password; set a key as an environment variable")
+
+
+def _key(provider: Provider, url: str, given_url: str | None, variable: str | None) -> keys.Key | None:
+    """The key that belongs to the host of this address. A key of one host is not sent to another."""
+    if variable:
+        return keys.find_or_ask(variable)
+    if not provider.key_variable:
+        return None
+    host = urlsplit(url).hostname
+    if given_url is not None and host != urlsplit(provider.base_url).hostname:
+        if host in _LOCAL:
+            return None
+        raise ConfigError(
+            f"{provider.key_variable} is not sent to {host}: name the variable of its key, api_key_env: NAME"
+        )
+    return keys.find_or_ask(provider.key_variable)
+
+
+def _described(name: str, described: Mapping[str, Any]) -> Provider:
+    fields = {"base_url", "key_variable", "api", "model", "quirks"}
+    for field in described:
+        if field not in fields:
+            raise ConfigError(f"provider {name!r}: unknown key {field!r}; known: {', '.join(sorted(fields))}")
+    if not isinstance(described.get("base_url"), str):
+        raise ConfigError(f"provider {name!r}: base_url is missing, such as http://127.0.0.1:8000/v1")
+    if described.get("api", "chat") not in _APIS:
+        raise ConfigError(f"provider {name!r}: api is one of {', '.join(_APIS)}, not {described['api']!r}")
+    fit: dict[str, Any] = {**described, "quirks": frozenset(described.get("quirks", _OLD))}
+    return Provider(name, **fit)

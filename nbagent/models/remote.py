@@ -1,0 +1,317 @@
+"""Remote: what all models behind a network have in common, with one body for sync and async.
+
+The official SDK sends the request and knows the address; what comes back is read here, byte by byte, since only so
+it can be told whether a reply is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import weakref
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
+
+from msgspec.structs import replace
+
+from nbagent.errors import ConfigError, ModelError, NBAgentError
+from nbagent.messages import ModelReply
+from nbagent.models.prices import Price, priced
+from nbagent.models.wires.draft import table
+from nbagent.models.wires.failures import failure, status_failure, status_of, stream_failure, transport_failure
+from nbagent.models.wires.sse import Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from nbagent.messages import ModelRequest
+    from nbagent.models.keys import Key
+    from nbagent.models.model import Piece
+
+IDLE = 60.0
+"""Seconds of silence after which a call is given up."""
+TIMEOUT = 600.0
+"""Seconds after which a call is given up, by default."""
+PLACEHOLDER = "nbagent-puts-the-key-here"
+"""What the SDK takes for the key; the real one takes its place when the request leaves."""
+MAX_BYTES = 64 * 2**20
+"""A reply of a model is shorter than this."""
+_HTML = ("<!doctype", "<html", "<?xml", "<head", "<body")
+
+
+class Reader(Protocol):
+    """Reads a reply in one protocol."""
+
+    def event(self, name: str, data: Any) -> Iterator[Piece]: ...
+    def whole(self, data: dict[str, Any]) -> Iterator[Piece]: ...
+    def fits(self, data: dict[str, Any]) -> bool: ...
+    def reply(self) -> ModelReply: ...
+
+
+class Exchange:
+    """One answer, from its first byte to the reply. Knows no network."""
+
+    def __init__(self, reader: Reader, seconds: float) -> None:
+        self._reader = reader
+        self._decoder = Decoder()
+        self._end = time.monotonic() + seconds
+        self._seconds = seconds
+        self._body = bytearray()
+        self._read = 0
+        self._streamed: bool | None = None
+        """Whether it is a stream of events; None while that is not known."""
+        self._type = ""
+
+    def head(self, content_type: str) -> None:
+        """What the answer says it is."""
+        self._type = content_type.partition(";")[0].strip().lower()
+        if self._type == "text/event-stream":
+            self._streamed = True
+
+    def feed(self, chunk: bytes) -> Iterator[Piece]:
+        """The pieces in these bytes. Raises ModelError."""
+        if time.monotonic() > self._end:
+            raise failure("timeout", f"not done after {self._seconds:g} seconds")
+        self._read += len(chunk)
+        if self._read > MAX_BYTES:
+            raise failure("bad_response", f"more than {MAX_BYTES:,} bytes")
+        if not self._streamed:
+            self._body += chunk
+            if self._streamed is None and len(self._body.lstrip()) >= 6:
+                # Not every server names the type of a stream rightly.
+                self._streamed = self._body.lstrip().startswith((b"data:", b"event:", b":"))
+            if not self._streamed:
+                return
+            chunk, self._body = bytes(self._body), bytearray()
+        yield from self._events(self._decoder.feed(chunk))
+
+    def end(self) -> Iterator[Piece]:
+        """The rest, after the last byte; the reply is the last of it. Raises ModelError."""
+        if self._streamed:
+            yield from self._events(self._decoder.end())
+        else:
+            yield from self._whole(bytes(self._body))
+        yield self._reader.reply()
+
+    def _events(self, events: Iterator[Any]) -> Iterator[Piece]:
+        for event in events:
+            if event.data == "[DONE]":
+                yield from self._reader.event(event.name, event.data)
+                continue
+            data = table(_json(event.data))
+            if isinstance(data.get("error"), dict) and event.name != "error" and not data.get("choices"):
+                raise stream_failure(data["error"])
+            yield from self._reader.event(event.name, data)
+
+    def _whole(self, body: bytes) -> Iterator[Piece]:
+        text = body.decode("utf-8")
+        if not text.strip():
+            raise failure("incomplete", "the answer is empty")
+        if self._type == "text/html" or text.lstrip()[:20].lower().startswith(_HTML):
+            raise failure("bad_response", f"{self._type or 'HTML'}: {text}")
+        data = table(_json(text))
+        if isinstance(data.get("error"), dict):
+            raise stream_failure(data["error"])
+        if not self._reader.fits(data):
+            raise failure("bad_response", text)
+        yield from self._reader.whole(data)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise failure("bad_response", f"not JSON: {text}") from None
+
+
+class RemoteModel(ABC):
+    """A model that an SDK reaches. Not pickled and not copied, so that no key travels with it."""
+
+    mode = "live"
+    package: ClassVar[str]
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        provider: str,
+        base_url: str,
+        key: Key | None,
+        params: Mapping[str, Any] | None,
+        timeout: float,
+        streaming: bool,
+        price: Price | None,
+    ) -> None:
+        self.model = model
+        self.provider = provider
+        self.base_url = base_url
+        self.params = dict(params or {})
+        self.timeout = _seconds(timeout)
+        self.streaming = streaming
+        self.price = price
+        self._key = key
+        self._sync: Any = None
+        self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        return f"{self.provider}:{self.model}"
+
+    def stream(self, request: ModelRequest) -> Iterator[Piece]:
+        """Sends the request; yields what comes, and the whole reply last. Raises ModelError."""
+        seconds = self._time_for(request)
+        failed: BaseException | None = None
+        try:
+            exchange, body = Exchange(self._reader(), seconds), self._body(request)
+            with self._send(self._client(), body, self._timeouts(seconds)) as response:
+                exchange.head(response.headers.get("content-type", ""))
+                for chunk in response.iter_bytes():
+                    yield from map(self._priced, exchange.feed(chunk))
+            yield from map(self._priced, exchange.end())
+        except Exception as error:  # noqa: BLE001  SDKs and their transports raise what they like
+            failed = error
+        if failed is not None:
+            raise self._told(failed)  # out here, so that it drags no request with the key's header along
+
+    async def astream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        """The same for `async for`."""
+        seconds = self._time_for(request)
+        failed: BaseException | None = None
+        try:
+            exchange, body = Exchange(self._reader(), seconds), self._body(request)
+            client = await self._aclient()
+            async with self._send(client, body, self._timeouts(seconds)) as response:
+                exchange.head(response.headers.get("content-type", ""))
+                async for chunk in (
+                    response.aiter_bytes() if hasattr(response, "aiter_bytes") else response.iter_bytes()
+                ):
+                    for piece in map(self._priced, exchange.feed(chunk)):
+                        yield piece
+            for piece in map(self._priced, exchange.end()):
+                yield piece
+        except Exception as error:  # noqa: BLE001  SDKs and their transports raise what they like
+            failed = error
+        if failed is not None:
+            raise self._told(failed)
+
+    @abstractmethod
+    def _reader(self) -> Reader: ...
+
+    @abstractmethod
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        """The keyword arguments for the SDK."""
+
+    @abstractmethod
+    def _send(self, client: Any, body: dict[str, Any], timeout: Any) -> Any:
+        """Sends; gives the response, whose bytes have not been read."""
+
+    @abstractmethod
+    def _open(self, http: Any, *, asynchronous: bool) -> Any:
+        """The SDK's client over this transport."""
+
+    def _client(self) -> Any:
+        if self._sync is None:
+            import httpx2
+
+            http = httpx2.Client(auth=self._auth(), follow_redirects=False)
+            self._sync = self._open(http, asynchronous=False)
+            weakref.finalize(self, http.close)
+        return self._sync
+
+    async def _aclient(self) -> Any:
+        """One for each event loop, since connections belong to one; it is closed when the loop is shut down."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._async:
+            import httpx2
+
+            http = httpx2.AsyncClient(auth=self._auth(), follow_redirects=False)
+            keeper = _open_until_the_loop_ends(http)
+            await anext(keeper)
+            self._async[loop] = self._open(http, asynchronous=True), keeper
+        return self._async[loop][0]
+
+    def _auth(self) -> Any:
+        """Puts the key into the headers of a request as it leaves, and only where it belongs."""
+        import httpx2
+
+        key, host = self._key, httpx2.URL(self.base_url).host
+
+        class KeyInPlace(httpx2.Auth):
+            def auth_flow(self, request: Any) -> Any:
+                for header, value in list(request.headers.items()):
+                    if PLACEHOLDER not in value:
+                        continue
+                    if key is None or request.url.host != host:
+                        del request.headers[header]
+                    else:
+                        request.headers[header] = value.replace(PLACEHOLDER, key.reveal())
+                yield request
+
+        return KeyInPlace()
+
+    def _timeouts(self, seconds: float) -> Any:
+        import httpx2
+
+        return httpx2.Timeout(connect=min(5.0, seconds), read=min(IDLE, seconds), write=min(30.0, seconds), pool=5.0)
+
+    def _time_for(self, request: ModelRequest) -> float:
+        return self.timeout if request.seconds_left is None else min(self.timeout, request.seconds_left)
+
+    def _priced(self, piece: Piece) -> Piece:
+        if isinstance(piece, ModelReply) and piece.usage is not None:
+            return replace(piece, usage=priced(piece.usage, self.provider, self.model, self.price))
+        return piece
+
+    def _told(self, error: BaseException) -> NBAgentError:
+        """The error in our words."""
+        if isinstance(error, ModelError):
+            told = ModelError(f"{self.name}: {error}", kind=error.kind, retry_after=error.retry_after)
+        elif isinstance(error, NBAgentError):
+            return error
+        else:
+            status = status_of(error)
+            found: Any = error
+            told = (
+                transport_failure(error)
+                if status is None
+                else status_failure(status, found.response.headers, getattr(found, "body", None))
+            )
+            told = ModelError(f"{self.name}: {told}", kind=told.kind, retry_after=told.retry_after)
+        return told
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, provider={self.provider!r}, base_url={self.base_url!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self.name} is not pickled or copied: open it anew, open_model({self.name!r})")
+
+
+async def _open_until_the_loop_ends(http: Any) -> AsyncIterator[None]:
+    """`asyncio.run` closes the async generators that are still open when it ends; so this one closes the client."""
+    try:
+        yield
+    finally:
+        await http.aclose()
+
+
+def checked_params(params: Mapping[str, Any], accepted: set[str], ours: set[str], package: str) -> None:
+    """Raises ConfigError for a parameter that the installed SDK does not take, or that nbagent sets itself."""
+    for name in params:
+        if name in ours:
+            raise ConfigError(f"params: {name!r} is set by nbagent itself; leave it out")
+        if name not in accepted:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, accepted, n=1)
+            hint = (
+                f"did you mean {near[0]!r}?" if near else f'to send it all the same: {{"extra_body": {{"{name}": …}}}}'
+            )
+            raise ConfigError(f"params: the installed {package} SDK takes no {name!r}; {hint}")
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+        raise ConfigError(f"timeout: expected seconds, more than 0, got {value!r}")
+    return float(value)

@@ -1,0 +1,182 @@
+"""Chat: OpenAI's Chat Completions, as OpenAI and all who are compatible with it speak it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from nbagent.messages import Image, Message, Reasoning, Usage
+from nbagent.models.wires.draft import Draft, DraftCall, Json, is_count, number, table, tables, word
+from nbagent.models.wires.settled import settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nbagent.messages import ModelReply, ModelRequest, ToolSchema
+    from nbagent.models.model import Piece
+
+DONE = "[DONE]"
+_FINISH = {"function_call": "tool_calls", "model_context_window_exceeded": "context_overflow"}
+"""Where a server's word for the end is not ours."""
+
+
+def payload(request: ModelRequest, provider: str, *, old_max_tokens: bool = False) -> Json:
+    """The body of a request, without the model's name. `old_max_tokens`: the server knows no other word for it."""
+    body: Json = {"messages": [_message(message, provider) for message in settled(request.messages)]}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.max_tokens is not None:
+        body["max_tokens" if old_max_tokens else "max_completion_tokens"] = request.max_tokens
+    return body
+
+
+def _message(message: Message, provider: str) -> Json:
+    match message.role:
+        case "tool":
+            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
+        case "assistant":
+            return _assistant(message, provider)
+        case _ if message.images:
+            parts: list[Json] = [{"type": "text", "text": message.content}] if message.content else []
+            return {"role": message.role, "content": [*parts, *map(_image, message.images)]}
+        case _:
+            return {"role": message.role, "content": message.content}
+
+
+def _assistant(message: Message, provider: str) -> Json:
+    made: Json = {"role": "assistant", "content": message.content or None}
+    if message.tool_calls:
+        made["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    for one in message.reasoning:
+        if one.provider == provider:
+            made |= json.loads(one.data)
+    return made
+
+
+def _image(image: Image) -> Json:
+    return {"type": "image_url", "image_url": {"url": data_url(image)}}
+
+
+def data_url(image: Image) -> str:
+    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
+
+
+def _tool(tool: ToolSchema) -> Json:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+class Reader:
+    """Reads a reply, streamed or whole."""
+
+    def __init__(self, provider: str) -> None:
+        self.draft = Draft(provider)
+        self._by_index: dict[int, DraftCall] = {}
+        self._thoughts: dict[str, list[str]] = {}
+
+    def event(self, name: str, data: Any) -> Iterator[Piece]:  # noqa: ARG002 - this protocol names no events
+        """One event of the stream; `data` is what its JSON says, or the text `[DONE]`."""
+        if data == DONE:
+            self.draft.ended = True
+            return
+        chunk = table(data)
+        self._usage(chunk.get("usage"))
+        for choice in tables(chunk.get("choices")):
+            if choice.get("index") not in (0, None):
+                continue  # only one reply was asked for
+            yield from self._delta(table(choice.get("delta")))
+            self._finish(choice.get("finish_reason"))
+
+    def whole(self, data: Json) -> Iterator[Piece]:
+        """The one body of a reply that was not streamed."""
+        choices = tables(data.get("choices"))
+        if choices:
+            yield from self._delta(table(choices[0].get("message")))
+            self._finish(choices[0].get("finish_reason"))
+        self._usage(data.get("usage"))
+        self.draft.ended = True
+
+    @staticmethod
+    def fits(data: Json) -> bool:
+        """Whether a body is a reply at all."""
+        choices = data.get("choices")
+        return bool(tables(choices)) and isinstance(tables(choices)[0].get("message"), dict)
+
+    def reply(self) -> ModelReply:
+        """The whole reply; raises ModelError."""
+        for field, parts in self._thoughts.items():
+            text = "".join(parts)
+            self.draft.reasoning.append(Reasoning(self.draft.provider, json.dumps({field: text}), text))
+        self._thoughts = {}
+        return self.draft.reply()
+
+    def _delta(self, delta: Json) -> Iterator[Piece]:
+        content: object = delta.get("content")
+        if isinstance(content, list):  # some servers send parts
+            content = "".join(word(part.get("text")) for part in tables(delta.get("content")))
+        yield from self.draft.say(content)
+        if refusal := word(delta.get("refusal")):
+            self.draft.refusal = True
+            yield from self.draft.say(refusal)
+        for field in ("reasoning_content", "reasoning"):
+            if thought := word(delta.get(field)):
+                self._thoughts.setdefault(field, []).append(thought)
+                yield from self.draft.think(thought)
+        for part in tables(delta.get("tool_calls")):
+            yield from self._call(part)
+
+    def _call(self, part: Json) -> Iterator[Piece]:
+        function = table(part.get("function"))
+        call = self._target(part.get("index"), word(part.get("id")), word(function.get("name")))
+        yield from self.draft.argue(call, function.get("arguments"))
+
+    def _target(self, index: object, call_id: str, name: str) -> DraftCall:
+        """The call that a piece belongs to. Index and id may be missing, late, or the same for several calls."""
+        calls = self.draft.calls
+        known: DraftCall | None = None
+        if call_id:
+            known = next((call for call in calls if call.id == call_id), None)
+        if known is None and is_count(index):
+            known = self._by_index.get(number(index))
+        if known is None and calls and not (is_count(index) and calls[-1] in self._by_index.values()):
+            known = calls[-1]  # its index is missing, or comes late
+        if known is None or _begins_another(known, call_id, name):
+            known = self.draft.call(call_id, name)
+        known.id, known.name = known.id or call_id, known.name or name
+        if is_count(index):
+            self._by_index[number(index)] = known
+        return known
+
+    def _finish(self, reason: object) -> None:
+        if isinstance(reason, str) and reason:
+            self.draft.finish = _FINISH.get(reason, reason)
+
+    def _usage(self, usage: object) -> None:
+        said = table(usage)
+        if not is_count(said.get("prompt_tokens")):
+            return
+        details = table(said.get("prompt_tokens_details"))
+        self.draft.usage = Usage(
+            said["prompt_tokens"],
+            number(said.get("completion_tokens")),
+            cache_read_tokens=number(details.get("cached_tokens")) or number(said.get("prompt_cache_hit_tokens")),
+            cache_write_tokens=number(details.get("cache_write_tokens")),
+        )
+
+
+def _begins_another(call: DraftCall, call_id: str, name: str) -> bool:
+    """Whether a piece begins a call of its own, though its index says that of a call that is here already."""
+    if call_id and call.id:
+        return call_id != call.id
+    return bool(name and call.name and (name != call.name or _is_whole(call.arguments)))
+
+
+def _is_whole(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False

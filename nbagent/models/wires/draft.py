@@ -1,0 +1,114 @@
+"""Draft: a reply while its pieces come in, whatever protocol they come by."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from nbagent.errors import ModelError
+from nbagent.messages import ModelReply, Reasoning, ToolCall, Usage
+from nbagent.models.model import ArgumentsPiece, Piece, ReasoningPiece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Json: TypeAlias = "dict[str, Any]"
+
+
+class DraftCall:
+    """A tool call while its pieces come in."""
+
+    def __init__(self, index: int, id: str = "", name: str = "") -> None:  # noqa: A002 - as everywhere
+        self.index = index
+        self.id = id
+        self.name = name
+        self.parts: list[str] = []
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.parts)
+
+
+class Draft:
+    """What has come of a reply."""
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+        self.text: list[str] = []
+        self.calls: list[DraftCall] = []
+        self.reasoning: list[Reasoning] = []
+        self.usage: Usage | None = None
+        self.finish = ""
+        """Why the reply ended, in our words; empty while nobody has said so."""
+        self.refusal = False
+        self.ended = False
+        """Whether the protocol's own end has come."""
+
+    def say(self, text: object) -> Iterator[Piece]:
+        """A piece of the text."""
+        if isinstance(text, str) and text:
+            self.text.append(text)
+            yield text
+
+    def think(self, text: object) -> Iterator[Piece]:
+        """A piece of reasoning that may be shown; what is sent back of it is kept by the protocol."""
+        if isinstance(text, str) and text:
+            yield ReasoningPiece(text)
+
+    def call(self, id: str = "", name: str = "") -> DraftCall:  # noqa: A002
+        """A new tool call."""
+        self.calls.append(DraftCall(len(self.calls), id, name))
+        return self.calls[-1]
+
+    def argue(self, call: DraftCall, arguments: object) -> Iterator[Piece]:
+        """A piece of a call's arguments. Some servers send an object in place of its JSON text."""
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+        if text:
+            call.parts.append(text)
+            yield ArgumentsPiece(call.index, call.name, text)
+
+    def reply(self) -> ModelReply:
+        """The whole reply. Raises ModelError where the stream ended before it did, or contradicts itself."""
+        if not self.finish:
+            raise ModelError("the answer broke off: it has no finish reason; nothing of it was used", kind="incomplete")
+        if not self.ended:
+            raise ModelError("the answer broke off: its end was never sent; nothing of it was used", kind="incomplete")
+        finish = "refusal" if self.refusal and self.finish == "stop" else self.finish
+        if finish == "tool_calls" and not self.calls:
+            raise ModelError("the reply announces tool calls and has none", kind="bad_response")
+        if any(not call.name for call in self.calls):
+            raise ModelError("the reply has a tool call without a name", kind="bad_response")
+        return ModelReply("".join(self.text), self._calls(), self.usage, finish, tuple(self.reasoning))
+
+    def _calls(self) -> tuple[ToolCall, ...]:
+        """The calls; one that came without an id gets `call_n`."""
+        taken = {call.id for call in self.calls}
+        calls: list[ToolCall] = []
+        for number, call in enumerate(self.calls, 1):
+            made = call.id or next(i for i in (f"call_{number}", f"call_{number}_") if i not in taken)
+            calls.append(ToolCall(made, call.name, call.arguments))
+        return tuple(calls)
+
+
+def table(value: object) -> Json:
+    """The value where it is an object, else an empty one: servers leave out and null what they like."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def tables(value: object) -> list[Json]:
+    """The objects of a list."""
+    return [table(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+def word(value: object) -> str:
+    """The value where it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> int:
+    """The value where it is a count, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,145 @@
+"""Faults of servers: each ends in an outcome of ours, and no half reply is taken for a whole one."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+
+import pytest
+from servers import APIS, FAULTS, Server, reply
+
+from nbagent import Agent, tool
+from nbagent.errors import TRANSIENT, ModelError
+from nbagent.events import ModelFailed, ModelReplied
+from nbagent.models.anthropic import AnthropicModel
+from nbagent.models.openai import OpenAIModel
+from nbagent.runtime.patience import Retry
+
+AT_ONCE = Retry(attempts=3, shortest=0, longest=0, longest_retry_after=0.5)
+ran: list = []
+
+
+@tool
+def get_weather(city: str, days: int = 1) -> str:
+    """Get the weather."""
+    ran.append((city, days))
+    return f"sunny in {city}"
+
+
+def model_at(api, server, streaming=True, timeout=20.0):
+    options = {"base_url": server.url, "key": None, "timeout": timeout, "streaming": streaming}
+    return AnthropicModel("m", **options) if api == "anthropic" else OpenAIModel("m", api=api, **options)
+
+
+def outcome(agent, asynchronous) -> str:
+    """The status of a run, or the kind of the error it ended with. Any other exception fails the test."""
+    try:
+        result = asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+    except ModelError as error:
+        assert "\n" not in str(error)
+        assert agent.last.status == "failed"
+        return error.kind
+    return result.status
+
+
+NETWORK = {"network"}
+BROKEN = {"incomplete", "bad_response"}
+EXPECTED = {
+    "http_400": {"bad_request"}, "http_401": {"auth"}, "http_403": {"permission"}, "http_404": {"not_found"},
+    "http_408": {"timeout"}, "http_409": {"server"}, "http_413": {"bad_request"}, "http_422": {"bad_request"},
+    "http_500": {"server"}, "http_503": {"overloaded"}, "http_529": {"overloaded"}, "quota_429": {"permission"},
+    "http_502_html": {"server"}, "http_504_html": {"server"}, "redirect_307": {"bad_response"},
+    "context_overflow": {"context_overflow"}, "context_overflow_other": {"context_overflow"},
+    "html_200": {"bad_response"}, "not_json": {"bad_response"}, "cut_json": {"bad_response"},
+    "empty_body": {"incomplete"}, "no_content_204": {"incomplete"}, "empty_stream": {"incomplete"},
+    "shape_null": BROKEN, "shape_text": BROKEN, "json_list": BROKEN, "json_null": BROKEN, "no_done": BROKEN,
+    "shape_empty": BROKEN, "shape_nulls": BROKEN, "gzip_garbage": {"bad_response"}, "gzip_cut": BROKEN,
+    "bad_utf8": {"bad_response"}, "bad_json_event": {"bad_response"}, "long_body": {"bad_response"},
+    "closed_before_any_byte": NETWORK, "reset_before_any_byte": NETWORK, "not_http": NETWORK,
+    "closed_after_status_line": NETWORK, "closed_after_headers": NETWORK, "closed_in_middle": NETWORK,
+    "reset_in_middle": NETWORK, "short_body": NETWORK, "cut_in_chunk": NETWORK, "cut_in_tool_call": NETWORK,
+    "stall_before_first_byte": {"timeout"}, "stall_after_first_piece": {"timeout"},
+    "no_finish": {"incomplete"}, "no_end": {"incomplete"}, "error_event": {"overloaded"},
+    "error_event_nested": {"overloaded"}, "failed": {"incomplete", "server"}, "length": {"incomplete"},
+    "length_in_tool_call": {"incomplete"}, "content_filter": {"filtered", "refused"}, "refusal": {"refused"},
+    "unknown_finish": {"incomplete"}, "pause_turn": {"incomplete"}, "empty_reply": {"bad_response"},
+    "model_context_window_exceeded": {"context_overflow"}, "blank_reply": {"bad_response"},
+    "only_reasoning": {"bad_response"},
+    # not wrong at all: the server did not do as it was asked, and the reply is whole
+    "wrong_mode": {"completed"},
+    # a whole reply with half a call: the model is told, again and again
+    "cut_arguments": {"out_of_turns"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("api", APIS)
+def test_every_fault_ends_in_an_outcome_of_ours(api, streaming, asynchronous, record_property):
+    counts = Counter()
+    for name, fault in FAULTS.items():
+        ran.clear()
+        with Server() as server:
+            server.play(fault(api, streaming), repeat=True)
+            model = model_at(api, server, streaming, timeout=0.15 if "stall" in name else 20)
+            agent = Agent("a", model, tools=[get_weather], max_turns=3, retry=AT_ONCE)
+            ended = outcome(agent, asynchronous)
+            expected = EXPECTED.get(name, {"rate_limited"})
+            assert ended in expected, f"{name}: {ended}"
+            assert ran == [], f"{name}: a tool ran"
+            attempts = len(server.requests) or server.connections
+            if ended in TRANSIENT and "retry_after_121" not in name and "retry_after_1" not in name:
+                assert attempts == (1 if "retry_after_date" in name else AT_ONCE.attempts), f"{name}: {attempts}"
+            assert attempts <= AT_ONCE.attempts, f"{name}: {attempts} attempts"
+            whole = [event for event in agent.last.events if isinstance(event, ModelReplied)]
+            assert all(event.reply.finish_reason for event in whole)
+            counts[ended] += 1
+    record_property("faults", sum(counts.values()))
+    print(f"{api}, {'streamed' if streaming else 'whole'}, {'async' if asynchronous else 'sync'}:", dict(counts))
+    assert sum(counts.values()) >= 60  # twelve times that over all parameters
+
+
+PASSING = ["http_429", "http_500", "http_503", "http_529", "http_502_html", "closed_before_any_byte", "reset_in_middle",
+    "closed_in_middle", "short_body", "cut_in_chunk", "cut_in_tool_call", "error_event", "http_408"]  # fmt: skip
+TURNS = 10
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_every_side_effect_happens_exactly_once_wherever_faults_are(api):
+    chosen = random.Random(api)
+    good = [
+        *(reply(api, True, text=None, calls=[(f"c{i}", "get_weather", f'{{"city": "{i}"}}')]) for i in range(TURNS)),
+        reply(api, True, text="Done."),
+    ]
+    for placement in range(34):
+        ran.clear()
+        places = chosen.sample(range(TURNS + 1), 3)
+        faults = {place: [chosen.choice(PASSING) for _ in range(chosen.randint(1, 2))] for place in places}
+        answers = []
+        for place, answer in enumerate(good):
+            answers += [FAULTS[name](api, True) for name in faults.get(place, ())]
+            answers.append(answer)
+        with Server() as server:
+            server.play(*answers)
+            agent = Agent("a", model_at(api, server), tools=[get_weather], max_turns=20, retry=AT_ONCE)
+            result = asyncio.run(agent.arun("go")) if placement % 2 else agent.run("go")
+            assert not server.unexpected
+        assert result.final_output == "Done."
+        assert ran == [(str(i), 1) for i in range(TURNS)]
+        failed = [event for event in result.events if isinstance(event, ModelFailed)]
+        assert len(failed) == sum(map(len, faults.values()))
+        assert {event.kind for event in failed} <= TRANSIENT
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_streamed_and_not_the_same_run_takes_the_same_tokens(api):
+    totals = []
+    for streaming in (True, False):
+        with Server() as server:
+            call = [("c1", "get_weather", '{"city": "Paris"}')]
+            server.play(reply(api, streaming, text=None, calls=call), reply(api, streaming, text="Sunny."))
+            agent = Agent("a", model_at(api, server, streaming), tools=[get_weather])
+            totals.append((agent.run("go").usage, agent.last.final_output))
+    assert totals[0] == totals[1]
+    assert totals[0][0].cache_read_tokens == 10

@@ -1,0 +1,163 @@
+"""Streams in three protocols: the same calls however the bytes come, the same tokens however they are counted."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from servers import (
+    ANTHROPIC_USAGE,
+    APIS,
+    CALLS,
+    TEXT,
+    anthropic_json,
+    anthropic_sse,
+    chat_json,
+    chat_sse,
+    responses_json,
+    responses_sse,
+)
+
+from nbagent.errors import ModelError
+from nbagent.messages import ModelReply, ToolCall, Usage
+from nbagent.models.prices import Price, priced
+from nbagent.models.remote import Exchange
+from nbagent.models.wires import anthropic, chat, responses
+
+READERS = {"chat": chat.Reader, "responses": responses.Reader, "anthropic": anthropic.Reader}
+SSE = {"chat": chat_sse, "responses": responses_sse, "anthropic": anthropic_sse}
+WHOLE = {"chat": chat_json, "responses": responses_json, "anthropic": anthropic_json}
+ASKED = tuple(ToolCall(*call) for call in CALLS)
+
+
+def read(api, chunks, kind="text/event-stream"):
+    exchange = Exchange(READERS[api]("here"), 60)
+    exchange.head(kind)
+    pieces = [piece for chunk in chunks for piece in exchange.feed(chunk)]
+    *rest, reply = [*pieces, *exchange.end()]
+    assert isinstance(reply, ModelReply)
+    return reply, rest
+
+
+def same_calls(reply):
+    return [(call.id, call.name, json.loads(call.arguments)) for call in reply.tool_calls]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_streamed_and_whole_are_the_same_reply(api):
+    streamed, pieces = read(api, [SSE[api](TEXT, CALLS)])
+    whole, _ = read(api, [WHOLE[api](TEXT, CALLS)], "application/json")
+    assert same_calls(streamed) == same_calls(whole) == [(c.id, c.name, json.loads(c.arguments)) for c in ASKED]
+    assert streamed.content == whole.content == TEXT == "".join(p for p in pieces if isinstance(p, str))
+    assert streamed.usage == whole.usage == Usage(20, 7, cache_read_tokens=5, cache_write_tokens=3)
+    assert streamed.finish_reason == whole.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_stream_may_be_split_at_any_byte(api):
+    body = SSE[api](TEXT, CALLS, size=16)
+    expected, _ = read(api, [body])
+    for cut in range(len(body)):
+        assert read(api, [body[:cut], body[cut:]])[0] == expected, cut
+    assert read(api, [body[i : i + 1] for i in range(len(body))])[0] == expected
+
+
+@pytest.mark.parametrize("crlf", [False, True])
+@pytest.mark.parametrize("api", APIS)
+def test_line_ends_comments_and_a_byte_order_mark_do_not_matter(api, crlf):
+    body = b"\xef\xbb\xbf: hello\n\n" + SSE[api](TEXT, CALLS).replace(b"data: ", b"data:")
+    body = body.replace(b"\n", b"\r\n") if crlf else body
+    expected, _ = read(api, [SSE[api](TEXT, CALLS)])
+    for size in (1, 7, len(body)):
+        assert read(api, [body[i : i + size] for i in range(0, len(body), size)])[0] == expected
+
+
+@pytest.mark.parametrize("size", [1, 4, None])
+@pytest.mark.parametrize("ids", ["first", "repeated", "missing", "null", "empty"])
+@pytest.mark.parametrize("index", ["given", "missing", "null", "late", "same", "reversed"])
+def test_two_calls_stay_two_calls_whatever_index_and_id_say(index, ids, size):
+    body = chat_sse(None, CALLS, index=index, ids=ids, size=size)
+    expected = [(name, json.loads(arguments)) for _, name, arguments in CALLS]
+    for cut in range(0, len(body), 101):
+        reply, _ = read("chat", [body[:cut], body[cut:]])
+        assert [(c.name, json.loads(c.arguments)) for c in reply.tool_calls] == expected
+        assert len({c.id for c in reply.tool_calls}) == 2
+        if ids in ("first", "repeated"):
+            assert [c.id for c in reply.tool_calls] == ["call_1", "call_2"]
+
+
+@pytest.mark.parametrize("ids", ["first", "repeated", "missing"])
+def test_calls_whose_pieces_take_turns_are_told_apart_by_their_index(ids):
+    reply, _ = read("chat", [chat_sse(None, CALLS, ids=ids, interleaved=True)])
+    assert [(c.name, c.arguments) for c in reply.tool_calls] == [call[1:] for call in CALLS]
+
+
+def test_usage_in_a_chunk_without_choices_or_with_the_finish_reason_is_the_same():
+    expected, _ = read("chat", [chat_sse()])
+    assert read("chat", [chat_sse(usage_at="finish")])[0] == expected
+    assert expected.usage is not None
+    assert read("chat", [chat_sse(usage=None)])[0].usage is None  # not reported is not zero
+
+
+@pytest.mark.parametrize(
+    ("api", "options"),
+    [
+        ("chat", {"finish": None}),
+        ("chat", {"done": False}),
+        ("anthropic", {"finish": None}),
+        ("anthropic", {"done": False}),
+        ("responses", {"finish": None}),
+    ],
+)
+def test_a_stream_without_finish_reason_or_end_is_incomplete(api, options):
+    with pytest.raises(ModelError) as caught:
+        read(api, [SSE[api](TEXT, CALLS, **options)])
+    assert caught.value.kind == "incomplete"
+
+
+def test_reasoning_is_kept_for_its_provider_and_shown():
+    reply, _ = read("anthropic", [anthropic_sse(thinking="Let me see.", signature="sig+/=", redacted="xyz")])
+    thinking, redacted = reply.reasoning
+    assert (thinking.provider, thinking.text) == ("here", "Let me see.")
+    assert json.loads(thinking.data) == {"type": "thinking", "thinking": "Let me see.", "signature": "sig+/="}
+    assert json.loads(redacted.data)["data"] == "xyz"
+    reply, _ = read("responses", [responses_sse(reasoning="Let me see.", encrypted="enc==")])
+    [one] = reply.reasoning
+    assert one.text == "Let me see."
+    assert json.loads(one.data)["encrypted_content"] == "enc=="
+    reply, pieces = read("chat", [chat_sse(reasoning="Let me see.")])
+    assert [one.data for one in reply.reasoning] == ['{"reasoning_content": "Let me see."}']
+    assert "".join(piece.text for piece in pieces if not isinstance(piece, str)) == "Let me see."
+
+
+def test_cached_tokens_cost_what_they_cost():
+    usage = {
+        "prompt_tokens": 2006,
+        "completion_tokens": 300,
+        "total_tokens": 2306,
+        "prompt_tokens_details": {"cached_tokens": 1920},
+    }
+    price = Price(Decimal("3.00"), Decimal("15.00"), Decimal("0.30"))
+    for chunks, kind in (([chat_sse(usage=usage)], "text/event-stream"), ([chat_json(usage=usage)], "application/json")):
+        reply, _ = read("chat", chunks, kind)
+        assert reply.usage is not None
+        assert reply.usage.fresh_tokens == 86
+        assert priced(reply.usage, "openai", "any", price).cost == Decimal("0.005334")
+
+
+def test_anthropic_counts_cached_tokens_apart_and_we_count_them_in():
+    reply, _ = read("anthropic", [anthropic_sse()])
+    assert reply.usage is not None
+    assert (reply.usage.input_tokens, reply.usage.fresh_tokens) == (20, ANTHROPIC_USAGE["input_tokens"])
+
+
+def test_prices_come_from_a_list_that_is_not_fetched_and_are_unknown_for_unknown_models(monkeypatch):
+    import socket
+
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("no network"))
+    known = priced(Usage(1000, 1000), "openai", "gpt-4o", None)
+    assert known.cost is not None
+    assert known.cost > 0
+    assert priced(Usage(1000, 1000), "openai", "no-such-model", None).cost is None
+    assert priced(Usage(1000, 1000), "127.0.0.1", "gpt-4o", None).cost is None
