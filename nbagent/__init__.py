@@ -15,17 +15,36 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Agent": "nbagent.agents.agent",
+    "Image": "nbagent.messages",
+    "Limits": "nbagent.runtime.limits",
+    "Price": "nbagent.models.prices",
+    "Retry": "nbagent.runtime.patience",
     "RunResult": "nbagent.runtime.result",
     "RunUsage": "nbagent.runtime.result",
     "ScriptedLLM": "nbagent.models.scripted",
     "Tool": "nbagent.tools.tool",
     "ToolRegistry": "nbagent.tools.registry",
     "ToolResponse": "nbagent.tools.response",
+    "open_model": "nbagent.models.providers",
     "tool": "nbagent.tools.tool",
 }
 """Where each public name lives. `tests/test_public_names.py` pins them."""
 
-__all__ = ["Agent", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry", "ToolResponse", "tool"]
+__all__ = [
+    "Agent",
+    "Image",
+    "Limits",
+    "Price",
+    "Retry",
+    "RunResult",
+    "RunUsage",
+    "ScriptedLLM",
+    "Tool",
+    "ToolRegistry",
+    "ToolResponse",
+    "open_model",
+    "tool",
+]
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,7 +52,12 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
+    from nbagent.messages import Image
+    from nbagent.models.prices import Price
+    from nbagent.models.providers import open_model
     from nbagent.models.scripted import ScriptedLLM
+    from nbagent.runtime.limits import Limits
+    from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult, RunUsage
     from nbagent.tools.registry import ToolRegistry
     from nbagent.tools.response import ToolResponse

@@ -14,6 +14,8 @@ NBAgentError
 
 from __future__ import annotations
 
+from nbagent.redact import redact
+
 __all__ = [
     "CellError",
     "ConfigError",
@@ -37,7 +39,7 @@ class NBAgentError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         # IPython asks for this before it formats a traceback (measured: nbval and nbclient still see the error).
-        return [f"{type(self).__name__}: {' '.join(str(self).split())}"]
+        return [f"{type(self).__name__}: {' '.join(redact(str(self)).split())}"]
 
 
 class ConfigError(NBAgentError, ValueError):
@@ -62,12 +64,16 @@ class ModelError(NBAgentError):
     `kind` is a short stable word: `auth`, `permission`, `not_found`, `bad_request`, `context_overflow`,
     `rate_limited`, `overloaded`, `server`, `network`, `timeout`, `incomplete`, `bad_response`, `refused`, `filtered`,
     or `error` for what a script says. `retry_after`: seconds that the server asks to wait, None where it does not.
+    `transient`: whether the same request may succeed when it is sent again; by default some kinds are.
     """
 
-    def __init__(self, message: str, *, kind: str = "error", retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, kind: str = "error", retry_after: float | None = None, transient: bool | None = None
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
+        self.transient = kind in TRANSIENT if transient is None else transient
 
 
 class RunInterrupted(NBAgentError):

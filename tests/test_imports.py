@@ -40,7 +40,7 @@ def test_load_ext_loads_a_few_small_modules():
     assert not loaded & HEAVY
     assert len(loaded) <= 15, sorted(loaded)
     assert {name for name in loaded if name.startswith("nbagent")} == {
-        "nbagent", "nbagent.magics", "nbagent.notebook", "nbagent.notebook.transform",
+        "nbagent", "nbagent.magics", "nbagent.notebook", "nbagent.notebook.config", "nbagent.notebook.transform",
     }  # fmt: skip
 
 

@@ -7,7 +7,10 @@ import pytest
 import nbagent
 from nbagent import errors
 
-NAMES = ["Agent", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry", "ToolResponse", "tool"]
+NAMES = [
+    "Agent", "Image", "Limits", "Price", "Retry", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry",
+    "ToolResponse", "open_model", "tool",
+]  # fmt: skip
 
 
 def test_public_names():

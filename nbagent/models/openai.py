@@ -60,7 +60,9 @@ class OpenAIModel(RemoteModel):
         return kind(api_key=PLACEHOLDER, base_url=self.base_url, max_retries=0, http_client=http)
 
     def _reader(self) -> Reader:
-        return responses.Reader(self._origin) if self.api == "responses" else chat.Reader(self._origin)
+        if self.api == "responses":
+            return responses.Reader(self._origin)
+        return chat.Reader(self._origin, says_done="no_done" not in self._quirks)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         if self.api == "responses":

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from nbagent.errors import ConfigError
 from nbagent.models import keys
+from nbagent.redact import know_environment
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Provider(Struct, frozen=True):
     model: str = ""
     """The model where only the provider is named; empty where one has to be named."""
     quirks: frozenset[str] = frozenset()
-    """`max_tokens`: it does not know max_completion_tokens; `no_stream_options`: it refuses stream_options."""
+    """`max_tokens`: it does not know max_completion_tokens; `no_stream_options`: it refuses stream_options;
+    `no_done`: its streams end without `[DONE]`."""
 
 
 _OLD = frozenset({"max_tokens"})
@@ -128,6 +130,7 @@ def open_model(
     named = model or ("" if base_url else providers.default_model)
     if not named and not base_url:
         raise ConfigError("no model is named, and there is no default: %config NBAgent.model = 'openai:…'")
+    know_environment()
     provider, name = _parse(named, base_url)
     if name == "test" and provider.name == "test":
         from nbagent.models.dummy import TestModel

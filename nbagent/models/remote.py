@@ -99,7 +99,7 @@ class Exchange:
             if event.data == "[DONE]":
                 yield from self._reader.event(event.name, event.data)
                 continue
-            data = table(_json(event.data))
+            data = table(_json(event.data, transient=True))
             if isinstance(data.get("error"), dict) and event.name != "error" and not data.get("choices"):
                 raise stream_failure(data["error"])
             yield from self._reader.event(event.name, data)
@@ -107,7 +107,7 @@ class Exchange:
     def _whole(self, body: bytes) -> Iterator[Piece]:
         text = body.decode("utf-8")
         if not text.strip():
-            raise failure("incomplete", "the answer is empty")
+            raise failure("incomplete", "the answer is empty", transient=True)
         if self._type == "text/html" or text.lstrip()[:20].lower().startswith(_HTML):
             raise failure("bad_response", f"{self._type or 'HTML'}: {text}")
         data = table(_json(text))
@@ -118,11 +118,11 @@ class Exchange:
         yield from self._reader.whole(data)
 
 
-def _json(text: str) -> Any:
+def _json(text: str, *, transient: bool = False) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise failure("bad_response", f"not JSON: {text}") from None
+        raise failure("bad_response", f"not JSON: {text}", transient=transient) from None
 
 
 class RemoteModel(ABC):
@@ -162,7 +162,7 @@ class RemoteModel(ABC):
     def stream(self, request: ModelRequest) -> Iterator[Piece]:
         """Sends the request; yields what comes, and the whole reply last. Raises ModelError."""
         seconds = self._time_for(request)
-        failed: BaseException | None = None
+        failed: NBAgentError | None = None
         try:
             exchange, body = Exchange(self._reader(), seconds), self._body(request)
             with self._send(self._client(), body, self._timeouts(seconds)) as response:
@@ -171,14 +171,14 @@ class RemoteModel(ABC):
                     yield from map(self._priced, exchange.feed(chunk))
             yield from map(self._priced, exchange.end())
         except Exception as error:  # noqa: BLE001  SDKs and their transports raise what they like
-            failed = error
+            failed = self._told(error)
         if failed is not None:
-            raise self._told(failed)  # out here, so that it drags no request with the key's header along
+            raise failed  # out here: what the SDK raised holds the request, and that the key
 
     async def astream(self, request: ModelRequest) -> AsyncIterator[Piece]:
         """The same for `async for`."""
         seconds = self._time_for(request)
-        failed: BaseException | None = None
+        failed: NBAgentError | None = None
         try:
             exchange, body = Exchange(self._reader(), seconds), self._body(request)
             client = await self._aclient()
@@ -192,9 +192,9 @@ class RemoteModel(ABC):
             for piece in map(self._priced, exchange.end()):
                 yield piece
         except Exception as error:  # noqa: BLE001  SDKs and their transports raise what they like
-            failed = error
+            failed = self._told(error)
         if failed is not None:
-            raise self._told(failed)
+            raise failed
 
     @abstractmethod
     def _reader(self) -> Reader: ...
@@ -267,7 +267,7 @@ class RemoteModel(ABC):
     def _told(self, error: BaseException) -> NBAgentError:
         """The error in our words."""
         if isinstance(error, ModelError):
-            told = ModelError(f"{self.name}: {error}", kind=error.kind, retry_after=error.retry_after)
+            told = error
         elif isinstance(error, NBAgentError):
             return error
         else:
@@ -278,8 +278,9 @@ class RemoteModel(ABC):
                 if status is None
                 else status_failure(status, found.response.headers, getattr(found, "body", None))
             )
-            told = ModelError(f"{self.name}: {told}", kind=told.kind, retry_after=told.retry_after)
-        return told
+        return ModelError(
+            f"{self.name}: {told}", kind=told.kind, retry_after=told.retry_after, transient=told.transient
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, provider={self.provider!r}, base_url={self.base_url!r})"

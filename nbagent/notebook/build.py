@@ -165,7 +165,7 @@ def _opened(spec: CellSpec) -> Model:
             spec.model, base_url=spec.base_url, api=spec.api, api_key_env=spec.api_key_env, params=spec.params
         )
     except ConfigError as error:
-        raise CellError(f"model: {error}") from None
+        raise CellError(f"model {spec.model or spec.base_url or providers.default_model}: {error}") from None
 
 
 def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Model:

@@ -41,12 +41,14 @@ def apply(config: NBAgent, shell: InteractiveShell) -> None:
     """Makes the settings hold for the models that are opened from now on."""
     from nbagent.models.keys import settings
     from nbagent.models.providers import providers
+    from nbagent.redact import know_environment
 
     providers.default_model = config.model
     for name, described in config.providers.items():
         providers.add(name, described)
     settings.dotenv = config.dotenv
     settings.ask = _asker(shell)
+    know_environment()
 
 
 def _asker(shell: InteractiveShell) -> Callable[[str], str] | None:

@@ -17,7 +17,7 @@ from nbagent.errors import CellError
 from nbagent.notebook.header import Items, Node, Scalar, Table, as_json, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 MOST_TURNS = 10_000
 # fmt: off
@@ -362,13 +362,28 @@ def _credential(where: str) -> CellError:
     )
 
 
+_TAKES_ANYTHING = ("system",)
+"""What may be any text; all other fields take names and numbers."""
+
+
 def _refuse_secret(field: str, node: Node, where: str) -> None:
     """A key in the place of a name would be shown by the error that the name does not exist."""
-    texts = [node] if isinstance(node, Scalar) else node.nodes if isinstance(node, Items) else ()
-    if field in ("model", "tools", "script", "out") and any(
-        isinstance(one, Scalar) and _SECRET.match(one.text) for one in texts
-    ):
+    looks_like_one = _SECRET.search if field in ("params", "base_url") else _SECRET.match
+    if field not in _TAKES_ANYTHING and any(looks_like_one(text) for text in _texts(node, deep=field == "params")):
         raise _credential(where)
+
+
+def _texts(node: Node, *, deep: bool) -> Iterator[str]:
+    match node:
+        case Scalar(text):
+            yield text
+        case Items(nodes):
+            for one in nodes:
+                if deep or isinstance(one, Scalar):
+                    yield from _texts(one, deep=deep)
+        case Table(entries):
+            for one in entries.values() if deep else ():
+                yield from _texts(one, deep=deep)
 
 
 def _shown(node: Node) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
+from nbagent.redact import redact
 from nbagent.tools.failure import headline
 from nbagent.tools.serialise import cut, describe, describe_error
 from nbagent.tools.text import without_addresses
@@ -51,12 +52,12 @@ def _let_through(error: BaseException) -> None:
 
 def _printed(outcome: Outcome, tool: Tool) -> str:
     # A printed address would differ in each process.
-    return outcome.printed and cut(without_addresses(outcome.printed), tool.max_chars)[0]
+    return outcome.printed and cut(redact(without_addresses(outcome.printed)), tool.max_chars)[0]
 
 
 def _returned(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     described = describe(outcome.value)
-    text, full_text = cut(described.text, tool.max_chars)
+    text, full_text = cut(redact(described.text), tool.max_chars)
     return Observation(
         call.id,
         text,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from nbagent.errors import TRANSIENT, ModelError
+from typing import TYPE_CHECKING
+
 from nbagent.values import Struct
+
+if TYPE_CHECKING:
+    from nbagent.errors import ModelError
 
 
 class Retry(Struct, frozen=True):
     """How often a model call is tried, and how long is waited in between.
 
-    A call is tried again where it was rate limited, the server overloaded, failing or silent, or the network down; what
-    the server says by `Retry-After` is waited for, up to a limit.
+    A call is tried again where it was rate limited, the server overloaded, failing or silent, the network down, or the
+    answer broke off; what the server says by `Retry-After` is waited for, up to a limit.
     """
 
     attempts: int = 4
@@ -24,7 +28,7 @@ class Retry(Struct, frozen=True):
 
     def wait(self, error: ModelError, attempt: int) -> float | None:
         """Seconds until the next attempt after this one (from 1) failed; None where there is none."""
-        if error.kind not in TRANSIENT:
+        if not error.transient:
             return None
         from tenacity import RetryCallState, stop_after_attempt, wait_random_exponential
 

@@ -10,19 +10,16 @@ from msgspec.structs import replace
 
 from nbagent.errors import FOREIGN, DriftError, HarnessError, ModelError, NBAgentError
 from nbagent.events import (
-    ArgumentsDelta,
     Event,
     ModelFailed,
     ModelReplied,
     ModelRequested,
     Noted,
     PromptAssembled,
-    ReasoningDelta,
     RunFinished,
     RunStarted,
     Status,
     StreamEvent,
-    TextDelta,
     Waiting,
 )
 from nbagent.messages import ModelReply, ModelRequest, Observation, Prompt
@@ -34,6 +31,7 @@ from nbagent.runtime.journal import Ended, Journal, Recording
 from nbagent.runtime.limits import LimitReached, Limits, Meter
 from nbagent.runtime.patience import Retry
 from nbagent.runtime.result import RunResult
+from nbagent.runtime.shown import Shown, redacted
 from nbagent.tools.failure import headline
 from nbagent.values import Struct
 
@@ -49,19 +47,17 @@ class Ask(Struct):
     turn: int
     reply: ModelReply | None = None
     """The whole reply, once it is there."""
+    shown: Shown | None = None
 
     def receive(self, piece: Piece) -> tuple[StreamEvent, ...]:
         """Takes a piece of the answer; returns what there is to show of it."""
         if self.reply is None:
             if isinstance(piece, ModelReply):
-                self.reply = piece
-                return ()
-            if isinstance(piece, str):
-                return (TextDelta(self.turn, piece),)
-            if isinstance(piece, ReasoningPiece):
-                return (ReasoningDelta(self.turn, piece.text),)
-            if isinstance(cast("object", piece), ArgumentsPiece):
-                return (ArgumentsDelta(self.turn, piece.index, piece.name, piece.text),)
+                self.reply = redacted(piece)
+                return self.shown.end() if self.shown else ()
+            if isinstance(cast("object", piece), str | ReasoningPiece | ArgumentsPiece):
+                self.shown = self.shown or Shown(self.turn)
+                return self.shown.of(piece)
         raise ModelError(
             f"model {self.model.name!r}: expected pieces of text and then one ModelReply, got {piece!r}"
             + (" after its reply" if self.reply else ""),

@@ -7,6 +7,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN
+from nbagent.redact import redact
 from nbagent.tools.callables import innermost
 from nbagent.tools.text import cut, sound, without_addresses
 
@@ -39,7 +40,7 @@ def headline(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         message = _exit(error)
     text = "\n".join([f"{name}: {message}" if message else name, *notes])
-    return cut(without_addresses(text), _MAX_MESSAGE)[0]
+    return cut(redact(without_addresses(text)), _MAX_MESSAGE)[0]
 
 
 def _exit(error: SystemExit) -> str:
@@ -73,6 +74,6 @@ def _where(trace: TracebackType | None, tool: CodeType) -> str:
 
 def _whole(error: BaseException) -> str:
     try:
-        return "".join(traceback.format_exception(error))
+        return redact("".join(traceback.format_exception(error)))
     except FOREIGN:  # an exception may lie about its cause, its notes, its text
         return headline(error)

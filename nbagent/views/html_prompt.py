@@ -23,6 +23,10 @@ _LONG = 1_500
 def prompt_html(prompt: Prompt, title: str) -> str:
     pieces = Pieces.of(prompt.segments)
     rows = [*map(_part, pieces.before), _history(prompt.history), *map(_part, pieces.after)]
+    rows += [
+        row(f"image {number}", f"<p>{escape(words.caption(image))}</p>")
+        for number, image in enumerate(prompt.images, 1)
+    ]
     if pieces.origins:
         rows.append(row("sources", f"<p><small>{_legend(pieces.origins)}</small></p>"))
     rows += [_dropped(segment) for segment in pieces.dropped]

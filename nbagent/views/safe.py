@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 from urllib.parse import urlsplit
 
+from nbagent.redact import redact
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,12 +46,13 @@ _TAG_LIST = frozenset(
 
 
 def visible(text: str) -> str:
-    """The text with a marker such as ⟦U+202E⟧ for each character that is not seen or that changes what is seen.
+    """The text with its secrets masked, and a marker such as ⟦U+202E⟧ for each character that is not seen or that
+    changes what is seen.
 
     These are controls (but newline and tab; `\\r\\n` becomes a newline), terminal codes, direction, zero-width
     and tag characters, lone surrogates, private and unassigned code points. Joiners inside words and emoji stay.
     """
-    text = text.replace("\r\n", "\n")
+    text = redact(text).replace("\r\n", "\n")
     if text.replace("\n", "").replace("\t", "").isprintable() and not _IS_UNSEEN.search(text):
         return text
     return _RUN.sub(_shown, _TAGS.sub(_spelled, text))

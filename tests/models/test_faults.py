@@ -34,13 +34,16 @@ def model_at(api, server, streaming=True, timeout=20.0):
 
 def outcome(agent, asynchronous) -> str:
     """The status of a run, or the kind of the error it ended with. Any other exception fails the test."""
+    error = None
     try:
-        result = asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
-    except ModelError as error:
-        assert "\n" not in str(error)
-        assert agent.last.status == "failed"
-        return error.kind
-    return result.status
+        asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+    except ModelError as raised:
+        error = raised
+    if error is None:
+        return agent.last.status
+    assert "\n" not in str(error)
+    assert agent.last.status == "failed"
+    return error.kind
 
 
 NETWORK = {"network"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -136,6 +137,9 @@ def test_async_gives_what_sync_gives():
 
 def test_repr_has_no_address():
     assert repr(ScriptedLLM(["a"])) == "ScriptedLLM(1 reply, 0 used)"
+    assert repr(ScriptedLLM(match={"a": "b"})) == "ScriptedLLM(0 replies, 0 used, 1 match)"
+    matches = {"a": "b", re.compile("c"): "d"}
+    assert repr(ScriptedLLM(match=matches, fallback="e")) == "ScriptedLLM(0 replies, 0 used, 2 matches, fallback)"
 
 
 def test_a_reply_without_a_text_is_refused_before_anything_runs():
@@ -143,3 +147,221 @@ def test_a_reply_without_a_text_is_refused_before_anything_runs():
         ScriptedLLM([ModelReply(None)])
     with pytest.raises(ConfigError, match="content of a ModelReply is a text"):
         Agent("a", ScriptedLLM([lambda request: ModelReply(None)])).run("go")
+
+
+def streamed(llm, text="hello"):
+    return list(llm.stream(ModelRequest(Messages([Message("user", text)]))))
+
+
+@pytest.mark.parametrize(
+    "pieces", [("Hel", "lo ", "there"), (["Hel", "lo ", "there"],), (iter(["Hel", "lo ", "there"]),)]
+)
+def test_a_text_is_streamed_in_the_pieces_that_were_given(pieces):
+    *texts, reply = streamed(ScriptedLLM([ScriptedLLM.pieces(*pieces)]))
+    assert texts == ["Hel", "lo ", "there"]
+    assert reply == ModelReply("Hello there", usage=Usage(2, 3, estimated=True))
+
+
+def test_other_texts_are_streamed_in_one_piece():
+    assert streamed(ScriptedLLM(["Hello there"]))[:-1] == ["Hello there"]
+    assert streamed(ScriptedLLM([ScriptedLLM.pieces("Hello there")]))[:-1] == ["Hello there"]
+
+
+def test_a_text_in_pieces_may_come_beside_calls_and_other_texts():
+    entry = ["One.", ScriptedLLM.pieces("T", "wo."), ScriptedLLM.tool_call("t", content="Three.")]
+    *texts, reply = streamed(ScriptedLLM([lambda request: entry]))
+    assert texts == ["One.", "\nT", "wo.", "\nThree."]
+    assert reply.content == "One.\nTwo.\nThree."
+    assert (reply.tool_calls, reply.finish_reason) == ((ToolCall("call_1", "t", "{}"),), "tool_calls")
+
+
+@pytest.mark.parametrize("pieces", [(), ("",), ([],)])
+def test_of_an_empty_text_there_are_no_pieces(pieces):
+    assert streamed(ScriptedLLM([ScriptedLLM.pieces(*pieces)])) == [ModelReply(usage=Usage(2, 0, estimated=True))]
+
+
+@pytest.mark.parametrize("pieces", [(3,), ("a", None), (["a", 3],)])
+def test_a_piece_that_is_no_text_is_refused(pieces):
+    with pytest.raises(ConfigError, match=r"a piece is a text, got (int|NoneType)"):
+        ScriptedLLM.pieces(*pieces)
+
+
+def test_pieces_are_shown_while_they_come_and_are_one_answer():
+    agent = Agent("a", ScriptedLLM([ScriptedLLM.pieces("Hel", "lo")]))
+    events = list(agent.stream("go"))
+    assert "".join(event.text for event in events if type(event).__name__ == "TextDelta") == "Hello"
+    assert agent.last.final_output == "Hello"
+    assert agent.last.events == Agent("a", ScriptedLLM(["Hello"])).run("go").events
+
+
+def test_a_match_answers_what_the_user_says_as_often_as_it_is_said():
+    llm = ScriptedLLM(["first"], match={"weather": "It rains."})
+    assert [ask(llm, "How is the WEATHER?").content for _ in range(2)] == ["It rains."] * 2
+    assert llm.position == 0
+    assert ask(llm, "hello").content == "first"
+    assert llm.position == 1
+    llm.assert_complete()
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (" HI\n", "whole"),
+        ("hi there", "part"),
+        ("12 hi", "pattern"),
+        ("STRASSE", "folded"),
+        ("else", "fallback"),
+        ("", "fallback"),
+    ],
+)
+def test_whole_texts_come_before_parts_and_patterns_which_come_in_their_order(said, answer):
+    match = [("h", "part"), ("hi", "whole"), ("Hi", "too late"), ("Straße", "folded")]
+    llm = ScriptedLLM(match=[(re.compile(r"\d"), "pattern"), *match], fallback="fallback")
+    assert ask(llm, said).content == answer
+
+
+def test_a_pattern_minds_capitals_unless_it_says_otherwise():
+    match = {re.compile("Rain"): "capital", re.compile("rain", re.IGNORECASE): "any"}
+    assert [ask(ScriptedLLM(match=match), said).content for said in ("Rain?", "rain?")] == ["capital", "any"]
+
+
+def test_what_nothing_matches_goes_to_the_script_and_then_to_the_fallback_which_stays():
+    llm = ScriptedLLM(["script"], match={"a": "match"}, fallback="fallback")
+    assert [ask(llm, said).content for said in "xxaxx"] == ["script", "fallback", "match", "fallback", "fallback"]
+    assert llm.position == 1
+
+
+def test_any_entry_can_be_matched():
+    llm = ScriptedLLM(match={"error": ValueError("boom"), "echo": lambda request: request.messages[-1].content})
+    with pytest.raises(ValueError, match="boom"):
+        ask(llm, "error")
+    assert ask(llm, "echo this").content == "echo this"
+    llm = ScriptedLLM(match={"both": [ScriptedLLM.pieces("a", "b"), ScriptedLLM.tool_call("t")]})
+    *texts, reply = streamed(llm, "both")
+    assert (texts, [call.name for call in reply.tool_calls]) == (["a", "b"], ["t"])
+
+
+def test_requests_that_are_matched_are_kept_until_reset():
+    llm = ScriptedLLM(["script"], match={"a": "match"})
+    ask(llm, "a")
+    ask(llm, "b")
+    assert len(llm.requests) == 2
+    llm.reset()
+    assert (llm.requests, llm.position, ask(llm, "a").content) == ((), 0, "match")
+
+
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+CALL = ScriptedLLM.tool_call("add", {"a": 1, "b": 2})
+
+
+def run(task="add", **script):
+    return Agent("a", ScriptedLLM(**script), tools=[add], max_turns=6).run(task)
+
+
+def calls(result):
+    return [
+        call.id for event in result.events if type(event).__name__ == "ModelReplied" for call in event.reply.tool_calls
+    ]
+
+
+def test_a_call_that_is_matched_is_made_once_and_the_script_goes_on():
+    result = run(match={"add": CALL}, script=["It is 3."])
+    assert (result.final_output, calls(result)) == ("It is 3.", ["call_1"])
+
+
+def test_a_call_that_is_matched_is_made_once_and_the_next_match_goes_on():
+    assert run(match=[("add", CALL), (re.compile(""), "It is 3.")]).final_output == "It is 3."
+
+
+def test_turns_follow_each_other_until_the_user_speaks_again_whatever_the_agent_adds():
+    llm = ScriptedLLM(match={"add": ScriptedLLM.turns(CALL, [CALL, CALL], "It is 3.")})
+    agent = Agent("a", llm, tools=[add])
+    results = [agent.run("add"), agent.run("add this")]
+    assert [result.final_output for result in results] == ["It is 3.", "It is 3."]
+    assert [calls(result) for result in results] == [["call_1", "call_2", "call_3"]] * 2
+    assert any("called 3 times" in message.content for message in llm.requests[-1].messages if message.role == "user")
+    after = [Message("user", "add"), *[Message("assistant", "no")] * 7]
+    assert list(llm.stream(ModelRequest(Messages(after))))[-1].content == "It is 3."
+
+
+def test_a_fallback_has_turns_too():
+    assert run(fallback=ScriptedLLM.turns(CALL, "It is 3.")).final_output == "It is 3."
+
+
+def test_ids_count_on_over_matches_and_script():
+    result = run(match={"add": CALL}, script=[[CALL, ScriptedLLM.tool_call("add", call_id="mine")], CALL, "It is 3."])
+    assert calls(result) == ["call_1", "call_2", "mine", "call_4"]
+
+
+def test_a_function_that_is_matched_is_asked_in_each_turn():
+    def answer(request):
+        return CALL if request.messages[-1].role == "user" else f"It is {request.messages[-1].content}."
+
+    assert run(match={"add": answer}).final_output == "It is 3."
+
+
+def test_runs_with_matches_are_the_same_again_replayed_and_async():
+    def agent():
+        match = {"add": ScriptedLLM.turns(CALL, "It is 3.")}
+        return Agent("a", ScriptedLLM(["one", CALL, "two"], match=match), tools=[add])
+
+    one, other = agent(), agent()
+    for task in ("x", "add", "y"):
+        result = one.run(task)
+        assert asyncio.run(other.arun(task)).events == result.events
+        assert one.replay(result.events[:3]).events == result.events
+
+
+def test_where_no_match_fits_either_the_error_says_so():
+    llm = ScriptedLLM(["used"], match={"weather": "It rains."})
+    ask(llm)
+    with pytest.raises(
+        ScriptExhausted, match=r"1 reply, 1 used.*after: user message 'hello'.*no match fits.*add a match"
+    ):
+        ask(llm)
+    assert len(llm.requests) == 1
+
+
+def test_where_a_match_has_made_its_calls_the_error_says_what_to_write():
+    with pytest.raises(
+        ScriptExhausted, match=r"what fits \('add', fallback\) has called its tools.*ScriptedLLM.turns\("
+    ):
+        run(match={"add": CALL, "sub": "no"}, fallback=CALL)
+
+
+@pytest.mark.parametrize("match", ["text", 3, ["text"], [("a", "b", "c")], ["ab"], CALL])
+def test_what_is_no_match_is_refused(match):
+    with pytest.raises(ConfigError, match=r"match: expected a mapping, or a list of pairs.*got .*write match="):
+        ScriptedLLM(match=match)
+
+
+@pytest.mark.parametrize("key", [3, None, "", " \n", re.compile(b"bytes")])
+def test_what_matches_nothing_is_refused(key):
+    with pytest.raises(ConfigError, match=r"match: expected a text that is not empty, or a compiled pattern.*; got "):
+        ScriptedLLM(match={key: "a"})
+
+
+def test_an_entry_that_is_none_is_refused_wherever_it_stands():
+    for script in ({"match": {"a": 3}}, {"fallback": 3}, {"match": {"a": None}}):
+        with pytest.raises(ConfigError, match="a script entry is a text"):
+            ScriptedLLM(**script)
+    with pytest.raises(ConfigError, match="a script entry is a text"):
+        ScriptedLLM.turns("a", 3)
+    with pytest.raises(ConfigError, match="one entry or more"):
+        ScriptedLLM.turns()
+    with pytest.raises(ConfigError, match="turns are for match and fallback"):
+        ScriptedLLM([ScriptedLLM.turns("a")])
+
+
+def test_a_mapping_for_a_script_is_refused_with_what_to_write():
+    with pytest.raises(ConfigError, match=r"write match=\{'a': 'b'\}"):
+        ScriptedLLM({"a": "b"})
+
+
+def test_a_request_without_a_user_matches_nothing():
+    llm = ScriptedLLM(match={re.compile(""): "match"}, fallback="fallback")
+    assert list(llm.stream(ModelRequest(Messages([Message("system", "s")]))))[-1].content == "fallback"

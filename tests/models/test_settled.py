@@ -16,7 +16,7 @@ HISTORIES = int(os.environ.get("NBAGENT_HISTORIES", "2000"))
 PNG = b"\x89PNG\r\n\x1a\n"
 
 texts = st.one_of(
-    st.sampled_from(["", " ", "\n", "Hello.", "I cannot help with that.", "\ud800", "not run: denied", "{}", "x" * 300]),
+    st.sampled_from(["", " ", "\n", "Hello.", "I cannot help with that.", "\ud800", "not run: denied", "{}", "x" * 99]),
     st.text(max_size=20),
 )
 ids = st.sampled_from(["call_1", "call_1", "call_2", "", "a b", "ü", "call:1", "x" * 100])
@@ -24,7 +24,9 @@ calls = st.builds(
     ToolCall,
     ids,
     st.sampled_from(["add", "pay", "functions.pay", "pay ", "", "ü", "x" * 100]),
-    st.sampled_from(["{}", "", '{"a": 1}', '{"a":', "[1]", "null", "NaN", '{"a": 1, "a": 2}', '{"a": "\ud800"}', "[" * 500]),
+    st.sampled_from(
+        ["{}", "", '{"a": 1}', '{"a":', "[1]", "null", "NaN", '{"a": 1, "a": 2}', '{"a": "\ud800"}', "[" * 500]
+    ),
 )
 images = st.lists(st.just(Image(PNG)), max_size=1).map(tuple)
 reasoning = st.lists(

@@ -139,8 +139,8 @@ def test_cached_tokens_cost_what_they_cost():
         "prompt_tokens_details": {"cached_tokens": 1920},
     }
     price = Price(Decimal("3.00"), Decimal("15.00"), Decimal("0.30"))
-    for chunks, kind in (([chat_sse(usage=usage)], "text/event-stream"), ([chat_json(usage=usage)], "application/json")):
-        reply, _ = read("chat", chunks, kind)
+    for body, kind in ((chat_sse(usage=usage), "text/event-stream"), (chat_json(usage=usage), "application/json")):
+        reply, _ = read("chat", [body], kind)
         assert reply.usage is not None
         assert reply.usage.fresh_tokens == 86
         assert priced(reply.usage, "openai", "any", price).cost == Decimal("0.005334")

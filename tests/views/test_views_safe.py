@@ -59,7 +59,7 @@ def test_escaped_text_has_no_markup(text):
         ("[a](http://x.test/b)", "<p>a (http://x.test/b)</p>"),
         ("[a](/api/kernels)", "<p>a (/api/kernels)</p>"),
         ("[a](//x.test)", "<p>a (//x.test)</p>"),
-        ("[a](https://user:pw@x.test)", "<p>a (https://user:pw@x.test)</p>"),
+        ("[a](https://user:pw@x.test)", "<p>[a](https://user:‹redacted password›@x.test)</p>"),
         ("[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>"),
         ("[a](javascript&colon;alert(1))", "<p>[a](javascript:alert(1))</p>"),
         ("![p](https://x.test/p?d=S)", "<p>p (https://x.test/p?d=S)</p>"),

@@ -32,7 +32,8 @@ answer
   It's sunny and 24C in Copenhagen today."""
 
 FULL = """\
-traveller · maker:thinker · live · completed: because it had to · 2 turns · 2 tool calls · 40 tokens (some unknown) · cost unknown
+traveller · maker:thinker · live · completed: because it had to · 2 turns · 2 tool calls · 40 tokens (some unknown) · \
+cost unknown
 
 prompt
   system · notes

@@ -73,8 +73,9 @@ def _tool(tool: ToolSchema) -> Json:
 class Reader:
     """Reads a reply, streamed or whole."""
 
-    def __init__(self, provider: str) -> None:
+    def __init__(self, provider: str, *, says_done: bool = True) -> None:
         self.draft = Draft(provider)
+        self.draft.ended = not says_done
         self._by_index: dict[int, DraftCall] = {}
         self._thoughts: dict[str, list[str]] = {}
 

@@ -70,9 +70,9 @@ class Draft:
     def reply(self) -> ModelReply:
         """The whole reply. Raises ModelError where the stream ended before it did, or contradicts itself."""
         if not self.finish:
-            raise ModelError("the answer broke off: it has no finish reason; nothing of it was used", kind="incomplete")
+            raise _broken_off("it has no finish reason")
         if not self.ended:
-            raise ModelError("the answer broke off: its end was never sent; nothing of it was used", kind="incomplete")
+            raise _broken_off("its end was never sent")
         finish = "refusal" if self.refusal and self.finish == "stop" else self.finish
         if finish == "tool_calls" and not self.calls:
             raise ModelError("the reply announces tool calls and has none", kind="bad_response")
@@ -88,6 +88,10 @@ class Draft:
             made = call.id or next(i for i in (f"call_{number}", f"call_{number}_") if i not in taken)
             calls.append(ToolCall(made, call.name, call.arguments))
         return tuple(calls)
+
+
+def _broken_off(how: str) -> ModelError:
+    return ModelError(f"the answer broke off: {how}; nothing of it was used", kind="incomplete", transient=True)
 
 
 def table(value: object) -> Json:

@@ -56,13 +56,13 @@ _ADVICE = {
 }
 
 
-def failure(kind: str, detail: str, *, retry_after: float | None = None) -> ModelError:
+def failure(kind: str, detail: str, *, retry_after: float | None = None, transient: bool | None = None) -> ModelError:
     """An error of this kind in one line: what to do, and in brackets what the server or the network said."""
     said = redact(" ".join(detail.split()))[:_SHOWN]
     text = _ADVICE.get(kind, "the call failed") + (f" ({said})" if said else "")
     if retry_after:
         text += f"; the server asks to wait {retry_after:,.0f} seconds"
-    return ModelError(text, kind=kind, retry_after=retry_after)
+    return ModelError(text, kind=kind, retry_after=retry_after, transient=transient)
 
 
 def stream_failure(error: Json) -> ModelError:

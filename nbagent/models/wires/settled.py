@@ -6,13 +6,13 @@ empty. What was said is not changed otherwise.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from nbagent.messages import Message, ToolCall
-from nbagent.tools.arguments import InvalidArguments, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,14 +30,16 @@ def settled(messages: Iterable[Message]) -> list[Message]:
 
 def arguments_of(call: ToolCall) -> str:
     """A call's arguments as the JSON text of an object; `{}` where they are none, which its observation says."""
-    if not call.arguments.strip():
-        return "{}"
     try:
-        parse(call.arguments)
-        call.arguments.encode()
-    except (InvalidArguments, UnicodeEncodeError):
+        found = json.loads(call.arguments, parse_constant=_no_constant)
+        json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):  # a lone surrogate is a ValueError, too
         return "{}"
-    return call.arguments
+    return call.arguments if isinstance(found, dict) else "{}"
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 class _Settler:
