@@ -3,6 +3,7 @@
 NBAgentError
 ├── ConfigError          an agent, a tool or a cell is described wrongly   (also a ValueError)
 │   ├── CellError        a cell's header, options or references
+│   ├── MissingKey       a provider's key is nowhere to be found
 │   └── ToolDefinitionError   a function cannot become a tool
 ├── ModelError           a model gave no usable reply; `kind` says in which way
 ├── RunInterrupted       a run waits for a decision that nobody here can give
@@ -21,6 +22,7 @@ __all__ = [
     "ConfigError",
     "DriftError",
     "HarnessError",
+    "MissingKey",
     "ModelError",
     "NBAgentError",
     "RunInterrupted",
@@ -46,6 +48,10 @@ class ConfigError(NBAgentError, ValueError):
     """An agent, a tool or a cell is described wrongly; nothing has run."""
 
 
+class MissingKey(ConfigError):
+    """A provider's key is nowhere to be found."""
+
+
 class CellError(ConfigError):
     """The header, the options or a reference of a cell is wrong; nothing has run."""
 
@@ -56,6 +62,13 @@ class ToolDefinitionError(ConfigError):
 
 TRANSIENT = frozenset({"rate_limited", "overloaded", "server", "network", "timeout"})
 """The kinds of ModelError that may pass when the same request is sent again."""
+
+
+KINDS = (
+    "auth", "permission", "not_found", "bad_request", "context_overflow", "rate_limited", "overloaded", "server",
+    "network", "timeout", "incomplete", "bad_response", "refused", "filtered", "error",
+)  # fmt: skip
+"""What a ModelError can be."""
 
 
 class ModelError(NBAgentError):

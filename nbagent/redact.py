@@ -125,7 +125,7 @@ class _Hidden(_Kept, Generic[T]):
 class _Stream:
     """What is held back of a text, and what is left to drop of secrets whose mark is shown."""
 
-    __slots__ = ("_at", "_ends", "_masked", "_tails", "_text")
+    __slots__ = ("_at", "_coming", "_ends", "_masked", "_tails", "_text")
 
     def __init__(self) -> None:
         self._text = _Hidden("")
@@ -137,13 +137,17 @@ class _Stream:
         self._ends: set[int] = set()
         """Where any secret ends, if not before `_at`: a new word may begin there."""
         self._tails: list[_Tail] = []
+        self._coming: list[_Span] = []
+        """Found already, but begins at `_at` or later: after `api-key: `, for example."""
 
     def more(self, piece: str, forms: _Forms, *, final: bool = False) -> str:
         """What can be shown now; all of it if this piece is the last."""
         text = self._text.get() + piece
         self._follow(text)
-        spans, horizon = _Search(text, self._at, self._ends, forms, final=final).spans()
-        shown = self._show(text, spans, horizon)
+        search = _Search(text, self._at, self._ends, forms, final=final)
+        spans, horizon = search.spans([span.going_on(text) for span in self._coming])
+        shown = self._show(text, [span for span in spans if span.start < horizon], horizon)
+        self._coming = [span for span in spans if span.start >= horizon]
         self._keep(text, horizon)
         return shown
 
@@ -178,6 +182,7 @@ class _Stream:
         self._masked -= cut
         self._ends = {end - cut for end in self._ends if end >= horizon}
         self._tails = [tail.moved(cut) for tail in self._tails]
+        self._coming = [span.moved(cut) for span in self._coming]
 
 
 def _mark(label: str) -> str:
@@ -195,10 +200,16 @@ class _Span(NamedTuple):
     """Among secrets with the same start the least one gives the label: a known one before others, a long one first."""
     end: int
     label: str
-    head: int
-    """Where what gives it away begins, such as `api-key: `."""
     tail: _Tail | None = None
     """Where the text so far ends before the secret does."""
+
+    def going_on(self, text: str) -> _Span:
+        """The same in a text that goes on."""
+        end = self.tail.end(text) if self.tail else self.end
+        return self._replace(end=len(text)) if end is None else self._replace(end=end, tail=None)
+
+    def moved(self, by: int) -> _Span:
+        return self._replace(start=self.start - by, end=self.end - by, tail=self.tail and self.tail.moved(by))
 
 
 class _Tail(NamedTuple):
@@ -246,29 +257,29 @@ class _Search:
         self._final = final
         self._following = _Following(text)
 
-    def spans(self) -> tuple[list[_Span], int]:
-        """The secrets by their start, and the place up to which no later text changes which secrets begin."""
+    def spans(self, coming: list[_Span]) -> tuple[list[_Span], int]:
+        """The secrets by their start, and the place up to which no later text changes which secrets begin.
+
+        Of those that begin later there are only the ones whose head is before that place.
+        """
         known = list(self._forms.spans(self._text, self._at))
-        self._ends.update(span.end for span in known)
+        self._ends.update(span.end for span in known + coming)
         horizon = len(self._text)
         if not self._final:
             horizon = min(self._forms.begun(self._text, self._at), _head_begun(self._text, self._at))
         others, horizon = self._others(horizon)
-        return sorted((span for span in known + others if span.start < horizon), key=lambda span: span[:2]), horizon
+        spans = [span for span in known if span.start < horizon] + coming + others
+        return sorted(spans, key=lambda span: span[:2]), horizon
 
     def _others(self, horizon: int) -> tuple[list[_Span], int]:
         spans: list[_Span] = []
         for head in self._heads(horizon):
             span = self._judged(head)
             if span is _UNDECIDED:
-                horizon = head.start()
-                break
+                return spans, head.start()
             if span:
                 spans.append(span)
                 self._ends.add(span.end)
-        for span in reversed(spans):
-            if span.head < horizon <= span.start:  # next time its head would not be seen
-                horizon = span.head
         return spans, horizon
 
     def _heads(self, horizon: int) -> Iterator[re.Match[str]]:
@@ -290,7 +301,7 @@ class _Search:
         contact = self._following.first(_CONTACT, body)
         is_mixed = contact is not None and contact[0] + 1 < min(end, body + _CONTACT_WITHIN)
         if end - body >= key.least and (is_mixed or not key.mixed):
-            return self._span(head.start(), head.start() + key.seen, key.label, _Tail(key.stop, end, sys.maxsize))
+            return self._span(head.start() + key.seen, key.label, _Tail(key.stop, end, sys.maxsize))
         may_come = not stop and not self._final and end - body < _CONTACT_WITHIN
         return _UNDECIDED if may_come else None
 
@@ -302,17 +313,17 @@ class _Search:
             return None
         start, end = match.span("secret")
         if shape.stop is None:
-            return _Span(start, 0, end, shape.label, head)
-        return self._span(head, start, shape.label, _Tail(shape.stop, end, head + shape.limit))
+            return _Span(start, 0, end, shape.label)
+        return self._span(start, shape.label, _Tail(shape.stop, end, head + shape.limit))
 
-    def _span(self, head: int, start: int, label: str, tail: _Tail) -> _Span:
+    def _span(self, start: int, label: str, tail: _Tail) -> _Span:
         end = tail.end(self._text, self._following)
         if end is None:
-            return _Span(start, 0, len(self._text), label, head, None if self._final else tail)
-        return _Span(start, 0, end, label, head)
+            return _Span(start, 0, len(self._text), label, None if self._final else tail)
+        return _Span(start, 0, end, label)
 
 
-_UNDECIDED = _Span(0, 0, 0, "", 0)
+_UNDECIDED = _Span(0, 0, 0, "")
 
 
 # What a secret looks like that nobody told us.
@@ -526,7 +537,7 @@ class _Forms(_Kept):
         for form, label in self._labels.items():
             place = text.find(form, at)
             while place >= 0:
-                yield _Span(place, -len(form), place + len(form), label, place)
+                yield _Span(place, -len(form), place + len(form), label)
                 place = text.find(form, place + 1)
 
     def begun(self, text: str, at: int) -> int:

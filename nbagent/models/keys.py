@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nbagent.errors import ConfigError
+from nbagent.errors import ConfigError, MissingKey
 from nbagent.redact import know
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def find(variable: str) -> Key | None:
 
 
 def find_or_ask(variable: str) -> Key:
-    """`find`, and a question to the person where there is one. Raises ConfigError where there is no key."""
+    """`find`, and a question to the person where there is one. Raises MissingKey where there is no key."""
     key = find(variable)
     if key is None and settings.ask is not None:
         answer = settings.ask(f"{variable} (not shown, not saved): ")
@@ -80,8 +80,8 @@ def _given(variable: str, value: str) -> Key:
     return Key(variable, lambda: value)
 
 
-def missing(variable: str) -> ConfigError:
-    return ConfigError(
+def missing(variable: str) -> MissingKey:
+    return MissingKey(
         f"no key: the environment variable {variable} is not set. Set it before Jupyter starts, or put it into a file "
         ".env and run `%config NBAgent.dotenv = True`"
     )

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from nbagent.agents.agent import Agent
-from nbagent.errors import FOREIGN, CellError, ConfigError, ModelError, ToolDefinitionError
+from nbagent.errors import FOREIGN, CellError, ConfigError, MissingKey, ModelError, ToolDefinitionError
 from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.providers import open_model, providers
@@ -86,7 +86,7 @@ def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = (
     return render(source, namespace, where=where, lines=lines, to_text=lambda value: describe(value).text)
 
 
-_OF_THE_RUN = {"name", "images", "out", "quiet"}
+_OF_THE_RUN = {"name", "images", "out", "quiet", "skip_without_key"}
 """What is said of one run, and not of the agent."""
 _OF_THE_MODEL = ("base_url", "api", "api_key_env", "params")
 
@@ -165,6 +165,8 @@ def _opened(spec: CellSpec) -> Model:
             spec.model, base_url=spec.base_url, api=spec.api, api_key_env=spec.api_key_env, params=spec.params
         )
     except ConfigError as error:
+        if isinstance(error, MissingKey) and spec.skip_without_key:
+            raise  # the cell knows what to do about it
         raise CellError(f"model {spec.model or spec.base_url or providers.default_model}: {error}") from None
 
 
@@ -191,7 +193,7 @@ def _entry(entry: ScriptEntry) -> Entry:
             calls = tuple(ToolCall(call.id or "", call.name, call.arguments) for call in entry.calls)
             return ModelReply(entry.content, calls, finish_reason="tool_calls")
         case ScriptError():
-            return ModelError(entry.message)
+            return ModelError(entry.message, kind=entry.kind)
         case _:
             assert_never(entry)
 

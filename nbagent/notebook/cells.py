@@ -7,7 +7,7 @@ from collections import ChainMap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.errors import CellError
+from nbagent.errors import CellError, MissingKey
 from nbagent.notebook.build import Namespace, agents, build, find, images, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
@@ -121,7 +121,13 @@ class Cells:
             raise CellError(f"Cell line {cell.task_line}: the task is empty, since its references have empty values")
         shown = images(spec, namespace)
         apply(self._config, self._shell)
-        agent = build(cell, namespace=namespace, bind=self._namespace)
+        try:
+            agent = build(cell, namespace=namespace, bind=self._namespace)
+        except MissingKey as missing:
+            if not spec.skip_without_key:
+                raise
+            show(self._shell, {"text/plain": f"skipped: {str(missing).removeprefix('no key: ').partition('. ')[0]}"})
+            return None
         if not cell.task:
             if not spec.quiet:
                 show(self._shell, agent.card)

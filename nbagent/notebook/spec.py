@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from nbagent.errors import CellError
+from nbagent.errors import KINDS, CellError
 from nbagent.notebook.header import Items, Node, Scalar, Table, as_json, shorten
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class ScriptError:
     """A model call that fails with this message."""
 
     message: str
+    kind: str = "error"
 
 
 ScriptEntry: TypeAlias = ScriptText | ScriptCalls | ScriptError
@@ -286,6 +287,9 @@ class CellSpec(BaseModel):
     out: Annotated[str | None, Written(_read_variable, "NAME")] = Field(
         default=None, description="a notebook variable that receives the result"
     )
+    skip_without_key: Annotated[bool | None, Written(_read_switch, None)] = Field(
+        default=None, strict=True, description="where the model's key is missing, show a note in place of an error"
+    )
     quiet: Annotated[bool | None, Written(_read_switch, None)] = Field(
         default=None, strict=True, description="show nothing; the result is in NAME.last"
     )
@@ -404,7 +408,7 @@ def _quoted(text: str) -> str:
 
 _FORMS = (
     "`- text`, `- call: tool` (with args, raw, id, content), `- calls: [{call: tool}, …]` (with content), "
-    "`- error: message`; a text that contains `: ` needs quotes"
+    "`- error: message` (with kind); a text that contains `: ` needs quotes"
 )
 
 
@@ -418,10 +422,18 @@ def _entry(node: Node) -> ScriptEntry:
             return ScriptCalls((_call(node, (*_CALL, "content")),), _part(node, "content") or "")
         case Table({"calls": Items(nodes)} as entries) if nodes and entries.keys() <= {"calls", "content"}:
             return ScriptCalls(tuple(_call(item, _CALL) for item in nodes), _part(node, "content") or "")
-        case Table({"error": Scalar(text)} as entries) if len(entries) == 1:
-            return ScriptError(text)
+        case Table({"error": Scalar(text)} as entries) if entries.keys() <= {"error", "kind"}:
+            return ScriptError(text, _kind(node))
         case _:
             raise CellError(f"Cell line {node.line}: this is not a scripted reply. Its forms: {_FORMS}.")
+
+
+def _kind(entry: Table) -> str:
+    kind = _part(entry, "kind") or "error"
+    if kind not in KINDS:
+        line = entry.entries["kind"].line
+        raise CellError(f"Cell line {line}: `kind` must be one of {', '.join(KINDS)}; got {_quoted(kind)}.")
+    return kind
 
 
 _CALL = ("call", "args", "raw", "id")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -157,3 +158,52 @@ def test_a_long_run_that_never_waits_can_be_cancelled():
     )
     done = subprocess.run([sys.executable, "-u", "-c", source], capture_output=True, text=True, timeout=55, check=True)
     assert done.stdout == "cancelled True\n"
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_wait_before_another_attempt_is_interrupted(run):
+    failing = "raise ModelError('no', kind='rate_limited', retry_after=25)"
+    answer = f"interrupt_soon(); from nbagent.errors import ModelError; {failing}"
+    first, state, again = run_program(run, "quick", answer=answer)
+    assert first in ("interrupted", "task cancelled")
+    assert (state, again) == ("cancelled () 0 1", "again")
+
+
+REMOTE = textwrap.dedent(
+    """
+    import asyncio, os, signal, sys, threading, time
+    sys.path.insert(0, {tests!r})
+    from servers import FAULTS, Server, reply
+    from nbagent import Agent
+    from nbagent.models.openai import OpenAIModel
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with Server() as server:
+        server.play(FAULTS[{fault!r}]("chat", True), reply("chat", True, text="again"))
+        agent = Agent("a", OpenAIModel("m", base_url=server.url, key=None))
+        threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT)).start()
+        before = time.monotonic()
+        try:
+            {run}
+        except KeyboardInterrupt:
+            print("interrupted")
+        except asyncio.CancelledError:
+            print("task cancelled")
+        assert time.monotonic() - before < 5, time.monotonic() - before
+        assert server.hangup.wait(5), "the connection is closed"
+        print(agent.last.status, agent.history)
+        print(agent.run("once more").final_output)
+    """
+)
+
+
+@pytest.mark.parametrize("fault", ["stall_before_first_byte", "stall_after_first_piece"])
+@pytest.mark.parametrize("run", RUNS)
+def test_a_model_behind_a_network_is_interrupted(run, fault):
+    body = textwrap.indent(textwrap.dedent(RUNS[run]).strip(), " " * 8).strip()
+    source = REMOTE.format(tests=str(Path(__file__).parents[1]), fault=fault, run="{run}").replace("{run}", body)
+    done = subprocess.run([sys.executable, "-u", "-c", source], capture_output=True, text=True, timeout=55)
+    assert done.returncode == 0, done.stderr[-2000:]
+    first, state, again = done.stdout.splitlines()
+    assert first in ("interrupted", "task cancelled")
+    assert (state, again) == ("cancelled ()", "again")
