@@ -41,6 +41,8 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     for turn in range(1, setup.max_turns + 1):
         reply: ModelReply = yield CallModel(setup.model, ModelRequest(messages, prompt.tools, setup.max_tokens), turn)
         if reply.finish_reason not in COMPLETE:
+            if reply.finish_reason == "length" and setup.max_tokens is not None:
+                return Outcome("limit_reached", None, _too_long(reply, turn, setup.max_tokens))
             raise _incomplete(reply, turn)
         if reply.tool_calls:
             renamed, clash = calls.unique(reply.tool_calls)
@@ -95,7 +97,7 @@ class _CallIds:
 
 _REASONS = {
     "length": (
-        "is incomplete: it reached max_tokens (finish reason 'length'); allow more, or ask for less",
+        "is incomplete: it is longer than the model may write (finish reason 'length'); ask for less",
         "incomplete",
     ),
     "content_filter": ("was filtered by the provider (finish reason 'content_filter'); change the task", "filtered"),
@@ -124,12 +126,19 @@ class _Repeated:
         return said
 
 
+def _too_long(reply: ModelReply, turn: int, max_tokens: int) -> str:
+    return f"the reply of turn {turn} reached max_tokens={max_tokens:,}{_unrun(reply)}"
+
+
+def _unrun(reply: ModelReply) -> str:
+    return f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
+
+
 def _incomplete(reply: ModelReply, turn: int) -> ModelError:
-    unrun = f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
     why, kind = _REASONS.get(
         reply.finish_reason, (f"is incomplete (finish reason {reply.finish_reason!r})", "incomplete")
     )
-    return ModelError(f"the reply of turn {turn} {why}{unrun}", kind=kind)
+    return ModelError(f"the reply of turn {turn} {why}{_unrun(reply)}", kind=kind)
 
 
 def _once_only(times: int, what: str, turn: int) -> int:

@@ -198,3 +198,17 @@ def test_another_image_is_another_request():
         Agent("a", ScriptedLLM(["Hi."])).run("go", images=[image]) for image in (buffer.getvalue(), PNG + b"2")
     )
     assert first.events[2] != second.events[2]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_reply_that_reaches_max_tokens_is_a_limit_and_runs_none_of_its_calls(asynchronous):
+    call = ToolCall("1", "look", '{"pla')
+    agent = Agent("a", ScriptedLLM([ModelReply("Let me", (call,), None, "length")]), tools=[look], max_tokens=7)
+    result = asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
+    assert (result.status, result.usage.tool_calls, agent.history) == ("limit_reached", 0, ())
+    assert result.stop_reason == "the reply of turn 1 reached max_tokens=7; none of its 1 tool calls was run"
+    assert agent.replay(result.events).events == result.events
+    # The limit of the model itself is nobody's wish: an error.
+    with pytest.raises(ModelError, match="is longer than the model may write") as raised:
+        Agent("a", ScriptedLLM([ModelReply("Let me", (), None, "length")])).run("go")
+    assert raised.value.kind == "incomplete"

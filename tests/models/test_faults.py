@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from servers import APIS, FAULTS, Server, reply
 
 from nbagent import Agent, tool
 from nbagent.errors import TRANSIENT, ModelError
-from nbagent.events import ModelFailed, ModelReplied
+from nbagent.events import ArgumentsDelta, ModelFailed, ModelReplied, ReasoningDelta, TextDelta
 from nbagent.models.anthropic import AnthropicModel
 from nbagent.models.openai import OpenAIModel
 from nbagent.runtime.patience import Retry
@@ -146,3 +148,78 @@ def test_streamed_and_not_the_same_run_takes_the_same_tokens(api):
             totals.append((agent.run("go").usage, agent.last.final_output))
     assert totals[0] == totals[1]
     assert totals[0][0].cache_read_tokens == 10
+
+
+def test_reasoning_goes_back_with_the_results_of_the_tools_it_led_to(server):
+    call = [("c1", "get_weather", '{"city": "Paris"}')]
+    for api, options in (("anthropic", {"thinking": "Hm.", "signature": "sig/+="}), ("responses", {"reasoning": "Hm.",
+            "encrypted": "enc=="}), ("chat", {"reasoning": "Hm."})):  # fmt: skip
+        server.play(reply(api, True, text=None, calls=call, **options), reply(api, True, text="Sunny."))
+        agent = Agent("a", model_at(api, server), tools=[get_weather])
+        assert agent.run("go").final_output == "Sunny."
+        body = server.requests[-1].body
+        match api:
+            case "anthropic":
+                block = {"type": "thinking", "thinking": "Hm.", "signature": "sig/+="}
+                assert body["messages"][1]["content"][0] == block
+            case "responses":
+                [item] = [item for item in body["input"] if item["type"] == "reasoning"]
+                assert item["encrypted_content"] == "enc=="
+            case _:
+                assert body["messages"][1]["reasoning_content"] == "Hm."
+        assert "reasoning\n    Hm." in agent.last._repr_mimebundle_()["text/plain"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("api", APIS)
+def test_text_reasoning_and_arguments_stream_in(api, asynchronous):
+    thought = {"thinking": "Let me see."} if api == "anthropic" else {"reasoning": "Let me see."}
+    call = [("c1", "get_weather", '{"city": "Paris", "days": 2}')]
+    with Server() as server:
+        answers = reply(api, True, text="One moment.", calls=call, size=3, **thought), reply(api, True, text="Sunny.")
+        server.play(*answers)
+        agent = Agent("a", model_at(api, server), tools=[get_weather])
+
+        async def collect():
+            return [event async for event in agent.astream("go")]
+
+        events = asyncio.run(collect()) if asynchronous else list(agent.stream("go"))
+    kinds = (TextDelta, ReasoningDelta, ArgumentsDelta)
+    said = ["".join(e.text for e in events if isinstance(e, kind) and e.turn == 1) for kind in kinds]
+    assert said == ["One moment.", "Let me see.", call[0][2]]
+    assert sum(isinstance(event, ArgumentsDelta) for event in events) > 2
+    assert {event.name for event in events if isinstance(event, ArgumentsDelta)} == {"get_weather"}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_image_is_in_the_form_of_each_api(api, server):
+    png = b"\x89PNG\r\n\x1a\nrest"
+    server.play(reply(api, True))
+    Agent("a", model_at(api, server)).run("What is this?", images=[png])
+    body = server.requests[0].body
+    content = (body["input"] if api == "responses" else body["messages"])[0]["content"]
+    data = base64.b64encode(png).decode()
+    assert (
+        content[-1 if api != "anthropic" else 0]
+        == {
+            "chat": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
+            "responses": {"type": "input_image", "image_url": f"data:image/png;base64,{data}", "detail": "auto"},
+            "anthropic": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+        }[api]
+    )
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_many_runs_of_one_model_in_several_loops_and_threads(api):
+    with Server() as server:
+        server.play(reply(api, True), repeat=True)
+        model = model_at(api, server)
+
+        async def several():
+            return await asyncio.gather(*(Agent("a", model).arun("go") for _ in range(5)))
+
+        for _ in range(3):
+            assert {result.status for result in asyncio.run(several())} == {"completed"}
+        with ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda _: Agent("a", model).run("go").status, range(8)))
+        assert set(results) == {"completed"}

@@ -284,3 +284,29 @@ def test_a_key_that_a_model_says_is_never_shown_not_even_in_pieces(monkeypatch, 
         agent = Agent("a", model)
         shown = "".join(event.text for event in agent.stream("go") if type(event).__name__ == "TextDelta")
         assert shown == agent.last.final_output == "The key is ‹redacted OPENAI_API_KEY›, really."
+
+
+def test_the_keyring_and_colabs_secrets_are_asked_too(monkeypatch):
+    import sys
+    import types
+
+    monkeypatch.undo()
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    kept = {("nbagent", "OPENAI_API_KEY"): KEY}
+    ring = types.SimpleNamespace(get_password=lambda service, name: kept.get((service, name)))
+    errors = types.SimpleNamespace(KeyringError=type("KeyringError", (Exception,), {}))
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    assert keys.find("OPENAI_API_KEY").reveal() == KEY
+    assert keys.find("ANTHROPIC_API_KEY") is None
+
+    def get(name):
+        if name != "ANTHROPIC_API_KEY":
+            raise RuntimeError("no such secret")
+        return KEY
+
+    colab = types.SimpleNamespace(userdata=types.SimpleNamespace(get=get))
+    monkeypatch.setitem(sys.modules, "google.colab", colab)
+    assert keys.find("ANTHROPIC_API_KEY").reveal() == KEY
+    assert keys.find("GROQ_API_KEY") is None
