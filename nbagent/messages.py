@@ -161,6 +161,24 @@ class Segment(Struct, frozen=True):
     """Why it was dropped, where it was."""
 
 
+class Span(Struct, frozen=True):
+    """A stretch of what is sent, whatever part of the request it is in."""
+
+    role: str
+    """Of the message it is in; `tools` for the description of a tool."""
+    text: str
+    source: Source
+
+    @property
+    def characters(self) -> int:
+        return len(self.text)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated: about four characters a token."""
+        return -(-len(self.text) // 4)
+
+
 class ToolSchema(Struct, frozen=True):
     """How a tool is described to a model."""
 
@@ -181,6 +199,20 @@ class Prompt(Struct, frozen=True):
     tools: tuple[ToolSchema, ...] = ()
     images: tuple[Image, ...] = ()
     """What the user's message shows."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """So it can be unpacked: `system_prompt, user_prompt, messages = agent.observe(…)`."""
+        return iter((self.system, self.user, self.messages))
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Everything that is sent, in its order: every character of it is in exactly one of these."""
+        kept = [segment for segment in self.segments if segment.kept]
+        system = [Span(s.role, s.text, s.source) for s in kept if s.role == "system"]
+        history = [span for number, message in enumerate(self.history, 1) for span in _history_spans(message, number)]
+        user = [Span(s.role, s.text, s.source) for s in kept if s.role == "user"]
+        tools = [Span("tools", _described(tool), Source("framework", f"tool {tool.name}")) for tool in self.tools]
+        return (*system, *history, *user, *tools)
 
     def text(self, role: Role) -> str:
         """The text of all kept segments of this role, in order."""
@@ -220,6 +252,18 @@ class ModelReply(Struct, frozen=True, gc=False):
     @property
     def message(self) -> Message:
         return Message("assistant", self.content, self.tool_calls, reasoning=self.reasoning)
+
+
+def _history_spans(message: Message, number: int) -> Iterator[Span]:
+    source = Source("history", f"message {number}")
+    if message.content or not message.tool_calls:
+        yield Span(message.role, message.content, source)
+    for call in message.tool_calls:
+        yield Span(message.role, f"{call.name} {call.arguments}", source)
+
+
+def _described(tool: ToolSchema) -> str:
+    return json.dumps([tool.name, tool.description, tool.parameters], ensure_ascii=False)
 
 
 class Messages(Sequence[Message]):

@@ -10,6 +10,7 @@ from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
 from nbagent.errors import ConfigError
 from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent, ToolReturned
+from nbagent.messages import Messages, ModelRequest
 from nbagent.models.model import Model, go_to, position
 from nbagent.prompt.observe import Text, observe, segments
 from nbagent.runtime.drivers import adrive, drive
@@ -105,6 +106,19 @@ class Agent:
         """Goes back to the beginning of a script; what was said stays."""
         self._conversation.restart()
         go_to(self.model, 0)
+
+    def observe(self, task: Text, *, images: Images = ()) -> Prompt:
+        """The prompt that a run with this task would begin with. Nothing is sent, and nothing changes.
+
+        It unpacks to `(system_prompt, user_prompt, messages)`; its `spans` say where each character comes from.
+        """
+        asked = segments("user", "task", task)
+        shown = tuple(picture(image) for image in images)
+        return observe(self.system, asked, self.history, self.tools.schemas, shown)
+
+    def request(self, prompt: Prompt) -> ModelRequest:
+        """The first request of a run with this prompt."""
+        return ModelRequest(Messages(prompt.messages), prompt.tools, self.max_tokens)
 
     def run(self, task: Text, *, images: Images = (), key: Hashable = None) -> RunResult:
         """Runs the agent on a task until it answers.

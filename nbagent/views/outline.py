@@ -49,7 +49,7 @@ def outline(trace: Trace) -> Iterator[Block]:
     yield Block(0, _header(trace))
     if trace.prompt is not None:
         yield Block(0, (words.prompt_title(trace),))
-        yield from _prompt(trace.prompt)
+        yield from prompt_blocks(trace.prompt)
     for turn in trace.turns:
         yield from _turn(turn, trace)
     yield from _ending(trace)
@@ -84,7 +84,7 @@ def _ending(trace: Trace) -> Iterator[Block]:
 # the prompt
 
 
-def _prompt(prompt: Prompt) -> Iterator[Block]:
+def prompt_blocks(prompt: Prompt) -> Iterator[Block]:
     pieces = Pieces.of(prompt.segments)
     for part in pieces.before:
         yield Block(1, (part.role, *_labels(part)), part.text)
