@@ -38,6 +38,9 @@ _CONTACT_WITHIN = 256
 _PRIVATE_KEY_LIMIT = 16_384
 """Characters that a private key without an end line hides. An RSA key of 16,384 bits has 12,700."""
 
+_LAST_LINE = 80
+"""More characters than the last line of a private key has."""
+
 _BEHIND = 8
 """How many characters before a place may matter for what begins there."""
 
@@ -156,7 +159,7 @@ class _Stream:
         for tail in tails:
             end = tail.end(text)
             if end is None:
-                self._tails.append(tail)
+                self._tails.append(tail.after(text))
             else:
                 self._ends.add(end)
             self._masked = max(self._masked, len(text) if end is None else end)
@@ -181,7 +184,7 @@ class _Stream:
         self._at = horizon - cut
         self._masked -= cut
         self._ends = {end - cut for end in self._ends if end >= horizon}
-        self._tails = [tail.moved(cut) for tail in self._tails]
+        self._tails = [*dict.fromkeys(tail.moved(cut) for tail in self._tails)]
         self._coming = [span.moved(cut) for span in self._coming]
 
 
@@ -206,7 +209,9 @@ class _Span(NamedTuple):
     def going_on(self, text: str) -> _Span:
         """The same in a text that goes on."""
         end = self.tail.end(text) if self.tail else self.end
-        return self._replace(end=len(text)) if end is None else self._replace(end=end, tail=None)
+        if end is None:
+            return self._replace(end=len(text), tail=self.tail and self.tail.after(text))
+        return self._replace(end=end, tail=None)
 
     def moved(self, by: int) -> _Span:
         return self._replace(start=self.start - by, end=self.end - by, tail=self.tail and self.tail.moved(by))
@@ -217,16 +222,22 @@ class _Tail(NamedTuple):
 
     stop: re.Pattern[str]
     since: int
-    limit: int
+    limit: int | None = None
 
     def end(self, text: str, following: _Following | None = None) -> int | None:
         """Where the secret ends, or None where that is not in `text`."""
         found = (following or _Following(text)).first(self.stop, self.since)
-        end = self.limit if found is None else min(found[self.stop is _PRIVATE_KEY_END], self.limit)
-        return end if end <= len(text) else None
+        end = found and (found[1] if self.stop is _PRIVATE_KEY_END else found[0])
+        if self.limit is not None:
+            end = self.limit if end is None else min(end, self.limit)
+        return end if end is not None and end <= len(text) else None
+
+    def after(self, text: str) -> _Tail:
+        """The rest where it does not end in `text`. Of many keys that do not end there is one rest, or they add up."""
+        return self._replace(since=max(self.since, len(text) - _LAST_LINE if self.limit else len(text)))
 
     def moved(self, by: int) -> _Tail:
-        return self._replace(since=max(0, self.since - by), limit=self.limit - by)
+        return self._replace(since=max(0, self.since - by), limit=self.limit and self.limit - by)
 
 
 class _Following:
@@ -290,9 +301,12 @@ class _Search:
 
     def _judged(self, head: re.Match[str]) -> _Span | None:
         kind = _KINDS[head[0]]
-        if kind.is_word and not _WORD_BEGINS.match(self._text, head.start()) and head.start() not in self._ends:
+        if (isinstance(kind, _Key) or kind.is_word) and not self._word_begins(head.start()):
             return None
         return self._key(head, kind) if isinstance(kind, _Key) else self._shape(head.start(), kind)
+
+    def _word_begins(self, place: int) -> bool:
+        return bool(_WORD_BEGINS.match(self._text, place)) or place in self._ends
 
     def _key(self, head: re.Match[str], key: _Key) -> _Span | None:
         body = head.end()
@@ -301,7 +315,7 @@ class _Search:
         contact = self._following.first(_CONTACT, body)
         is_mixed = contact is not None and contact[0] + 1 < min(end, body + _CONTACT_WITHIN)
         if end - body >= key.least and (is_mixed or not key.mixed):
-            return self._span(head.start() + key.seen, key.label, _Tail(key.stop, end, sys.maxsize))
+            return self._span(head.start() + key.seen, key.label, _Tail(key.stop, end))
         may_come = not stop and not self._final and end - body < _CONTACT_WITHIN
         return _UNDECIDED if may_come else None
 
@@ -314,12 +328,12 @@ class _Search:
         start, end = match.span("secret")
         if shape.stop is None:
             return _Span(start, 0, end, shape.label)
-        return self._span(start, shape.label, _Tail(shape.stop, end, head + shape.limit))
+        return self._span(start, shape.label, _Tail(shape.stop, end, shape.limit and head + shape.limit))
 
     def _span(self, start: int, label: str, tail: _Tail) -> _Span:
         end = tail.end(self._text, self._following)
         if end is None:
-            return _Span(start, 0, len(self._text), label, None if self._final else tail)
+            return _Span(start, 0, len(self._text), label, None if self._final else tail.after(self._text))
         return _Span(start, 0, end, label)
 
 
@@ -341,8 +355,6 @@ class _Key(NamedTuple):
     label: str = "key"
     seen: int = 0
     """How much of the beginning stays."""
-    is_word: bool = True
-    """Whether it has to begin where a word does."""
 
 
 class _Shape(NamedTuple):
@@ -353,8 +365,9 @@ class _Shape(NamedTuple):
     begun: str
     """Matches what may match `sure` otherwise, or at all, when more text comes."""
     stop: re.Pattern[str] | None = None
-    limit: int = sys.maxsize
+    limit: int | None = None
     is_word: bool = False
+    """Whether it has to begin where a word does, as a key has to."""
 
 
 @cache
@@ -555,7 +568,7 @@ class _Forms(_Kept):
 
 
 def _safe(label: str, forms: Iterable[str]) -> str:
-    plain = " ".join(re.sub(r"[^\w -]", "_", label).split())[:64]
+    plain = re.sub(r"[^\w -]", "_", " ".join(label.split()))[:64]
     mark = _mark(plain)
     is_safe = _Stream().more(mark, _NO_FORMS, final=True) == mark and not any(form in mark for form in forms)
     return plain if plain and is_safe else "secret"
@@ -646,7 +659,7 @@ _ORDINARY = re.compile(
     r"|[a-z][a-z0-9+.-]*://[^\s@?]*",  # a URL in which there is no room for a secret
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:~|\.{0,2})/.*|[A-Za-z]:[\\/].*|\\\\.*|[^\s:]*[\\/][^\s/\\]*\.[A-Za-z][A-Za-z0-9]{0,4}")
+_PATH = re.compile(r"(?:~\w*|\.{0,2})/.*|[A-Za-z]:[\\/].*|\\\\.*|[^\s:]*[\\/][^\s/\\]*\.[A-Za-z][A-Za-z0-9]{0,4}")
 _RANDOM = re.compile(r"(?=[a-z+A-Z]*[0-9])(?=[0-9+A-Z]*[a-z])(?=[0-9+a-z]*[A-Z])[A-Za-z0-9+]{16}")
 """One in sixty keys in base64 begins with a slash."""
 
