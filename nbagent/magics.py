@@ -65,6 +65,18 @@ class AgentMagics:
         """
         self._cells.run_line(line, local_ns)
 
+    @needs_local_scope
+    @no_var_expand
+    def prompt(self, line: str, local_ns: Mapping[str, Any] | None = None) -> None:
+        """Show a prompt with the source of each piece, and the exact request; nothing is sent.
+
+        %prompt NAME TASK…          what a run with this task would send
+        %prompt NAME                what the newest run sent
+        %prompt NAME@2              what the agent's second run sent
+        %prompt diff NAME@1 NAME@2  what changed from the one to the other
+        """
+        self._cells.run_prompt(line, local_ns)
+
     @no_var_expand
     def cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None] | None:
         """Describe an agent and run it.
@@ -98,6 +110,10 @@ class AgentMagics:
         manager = self._shell.magics_manager
         manager.register_function(self.line, "line", "agent")
         manager.register_function(self.cell, "cell", "agent")
+        manager.register_function(self.prompt, "line", "prompt")
+        # By name, so that nothing is imported before there is a prompt.
+        formatter: Any = self._shell.display_formatter
+        formatter.mimebundle_formatter.for_type_by_name("nbagent.messages", "Prompt", _bundle)
         # IPython reads `%%agent` below other code as a line magic of this name; its own error would pass CI unseen.
         manager.register_function(self.misplaced, "line", "%agent")
         # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
@@ -109,9 +125,16 @@ class AgentMagics:
         for kind in ("line", "cell"):
             self._shell.magics_manager.magics[kind].pop("agent", None)
         self._shell.magics_manager.magics["line"].pop("%agent", None)
+        self._shell.magics_manager.magics["line"].pop("prompt", None)
         _remove(self._shell.input_transformers_cleanup, lift)
         _remove(self._shell.input_transformer_manager.token_transformers, QuestionLine)
         _remove(self._shell.input_transformers_post, self._awaiter)
+
+
+def _bundle(prompt: Any, **_: object) -> dict[str, str]:
+    from nbagent.views.dry import prompt_bundle
+
+    return prompt_bundle(prompt)
 
 
 def _remove(transformers: list[Any], one: object) -> None:

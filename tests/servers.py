@@ -166,6 +166,7 @@ class Request:
     headers: dict[str, str]
     body: Any
     connection: int
+    raw: bytes = b""
 
 
 class Server:
@@ -323,7 +324,7 @@ def _read_request(lines: BinaryIO, connection: int) -> Request | None:
     body = lines.read(size)
     if len(body) < size:
         return None
-    return Request(method, path, headers, _parsed(body), connection)
+    return Request(method, path, headers, _parsed(body), connection, body)
 
 
 def _parsed(body: bytes | str) -> Any:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult
 
+KEPT = 50
+"""How many results an agent keeps."""
 Images = Iterable[Any]
 """What a model is shown: `Image` values, figures, PIL images, bytes of a PNG or JPEG file, or paths of such files."""
 Tools = Iterable[Tool | Callable[..., Any]] | ToolRegistry
@@ -76,6 +78,8 @@ class Agent:
         self.retry = retry
         self.last: RunResult | None = None
         """The result of the newest run, also of one that failed or was cancelled."""
+        self.results: dict[int, RunResult] = {}
+        """The results of the newest runs by their number, from 1; at most `KEPT` of them."""
         self._conversation = Conversation()
         self._runs = 0
 
@@ -193,13 +197,20 @@ class Agent:
         shown = tuple(picture(image) for image in images)
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
+        number = self._runs
         started = self._started(asked, exchange.history, shown)
         run = Run(started, self._loop(started), limits=self.limits, retry=self.retry)
         try:
             yield run
         finally:
             self.last = result = run.result
+            self._keep(result, number)
             exchange.close(result.new_messages, rewind=result.status == "cancelled")
+
+    def _keep(self, result: RunResult, number: int) -> None:
+        self.results[number] = result
+        while len(self.results) > KEPT:
+            del self.results[next(iter(self.results))]
 
     @contextmanager
     def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Generator[Run]:

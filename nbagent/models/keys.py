@@ -76,6 +76,16 @@ def find_or_ask(variable: str) -> Key:
     return key
 
 
+def later(variable: str) -> Key:
+    """A key that is looked for when it is needed."""
+
+    def read() -> str | None:
+        found = find(variable)
+        return found and found.reveal()
+
+    return Key(variable, read)
+
+
 def _given(variable: str, value: str) -> Key:
     return Key(variable, lambda: value)
 

@@ -15,7 +15,7 @@ from nbagent.redact import know_environment
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from nbagent.models.model import Model
     from nbagent.models.prices import Price
@@ -40,6 +40,8 @@ class Provider(Struct, frozen=True):
     `no_done`: its streams end without `[DONE]`."""
 
 
+_MAKERS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
+"""Whose model it is that is named without its provider."""
 _OLD = frozenset({"max_tokens"})
 _TABLE = [
     Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
@@ -85,7 +87,9 @@ class Providers:
 
     def unknown(self, name: str) -> ConfigError:
         near = get_close_matches(name.lower(), self.names, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
+        maker = next((maker for mark, maker in _MAKERS.items() if name.lower().startswith(mark)), None)
+        meant = f"{maker}:{name}" if maker else near[0] if near else ""
+        hint = f"; did you mean {meant!r}?" if meant else "."
         return ConfigError(
             f"no provider {name!r}{hint} Known: {', '.join(self.names)}; any other server that speaks OpenAI's "
             "language: openai:MODEL with its base_url"
@@ -114,6 +118,7 @@ def open_model(
     timeout: float | None = None,
     streaming: bool = True,
     price: Price | None = None,
+    check_key: bool = True,
 ) -> Model:
     """The model of this name: `provider:model`, `provider/model` or `provider`; None opens the configured default.
 
@@ -121,7 +126,8 @@ def open_model(
     `responses`, default the provider's. api_key_env: the environment variable of the key, default the provider's.
     params: more parameters of the request, as the SDK calls them. timeout: seconds for one call, default 600.
     streaming: whether the reply is sent as it is written, default True. price: US dollars for a million tokens, default
-    those of genai-prices, where it is installed.
+    those of genai-prices, where it is installed. check_key: whether a missing key is an error now (the default) or only
+    when something is sent.
 
     Nothing is sent. Raises ConfigError for an unknown provider, a missing key, a wrong parameter.
     """
@@ -138,7 +144,7 @@ def open_model(
         return TestModel()
     url = (base_url or _configured_url(provider) or provider.base_url).rstrip("/")
     _check_url(url)
-    key = _key(provider, url, base_url, api_key_env)
+    key = _key(provider, url, base_url, api_key_env, keys.find_or_ask if check_key else keys.later)
     options: dict[str, Any] = {
         "provider": provider.name, "base_url": url, "key": key, "params": params, "streaming": streaming,
         "price": price,
@@ -199,10 +205,12 @@ def _check_url(url: str) -> None:
         raise ConfigError("base_url: an address takes no user and no password; set a key as an environment variable")
 
 
-def _key(provider: Provider, url: str, given_url: str | None, variable: str | None) -> keys.Key | None:
+def _key(
+    provider: Provider, url: str, given_url: str | None, variable: str | None, find: Callable[[str], keys.Key]
+) -> keys.Key | None:
     """The key that belongs to the host of this address. A key of one host is not sent to another."""
     if variable:
-        return keys.find_or_ask(variable)
+        return find(variable)
     if not provider.key_variable:
         return None
     host = urlsplit(url).hostname
@@ -212,7 +220,7 @@ def _key(provider: Provider, url: str, given_url: str | None, variable: str | No
         raise ConfigError(
             f"{provider.key_variable} is not sent to {host}: name the variable of its key, api_key_env: NAME"
         )
-    return keys.find_or_ask(provider.key_variable)
+    return find(provider.key_variable)
 
 
 def _described(name: str, described: Mapping[str, Any]) -> Provider:

@@ -196,6 +196,21 @@ class RemoteModel(ABC):
         if failed is not None:
             raise failed
 
+    def written(self, request: ModelRequest) -> str:
+        """The body of the HTTP request that would be sent, to the byte. Nothing is sent, no connection is opened."""
+        import httpx2
+
+        bodies: list[bytes] = []
+
+        def keep(sent: Any) -> Any:
+            bodies.append(sent.read())
+            return httpx2.Response(200, content=b"")
+
+        with httpx2.Client(transport=httpx2.MockTransport(keep)) as http:
+            client = self._open(http, asynchronous=False)
+            with self._send(client, self._body(request), self._timeouts(self.timeout)):
+                return bodies[0].decode()
+
     @abstractmethod
     def _reader(self) -> Reader: ...
 

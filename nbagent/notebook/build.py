@@ -13,7 +13,9 @@ from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.providers import open_model, providers
 from nbagent.models.scripted import Entry, ScriptedLLM
-from nbagent.notebook.spec import Budget, CellSpec, ScriptCalls, ScriptEntry, ScriptError, ScriptText, is_path
+from nbagent.notebook.fields import Budget, is_path
+from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
+from nbagent.notebook.spec import CellSpec
 from nbagent.prompt.references import own_names, render
 from nbagent.runtime.limits import Limits
 from nbagent.tools.pictures import picture
@@ -86,7 +88,7 @@ def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = (
     return render(source, namespace, where=where, lines=lines, to_text=lambda value: describe(value).text)
 
 
-_OF_THE_RUN = {"name", "images", "out", "quiet", "skip_without_key"}
+_OF_THE_RUN = {"name", "images", "out", "quiet", "skip_without_key", "dry"}
 """What is said of one run, and not of the agent."""
 _OF_THE_MODEL = ("base_url", "api", "api_key_env", "params")
 
@@ -162,8 +164,9 @@ def _opened(spec: CellSpec) -> Model:
         raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
     try:
         return open_model(
-            spec.model, base_url=spec.base_url, api=spec.api, api_key_env=spec.api_key_env, params=spec.params
-        )
+            spec.model, base_url=spec.base_url, api=spec.api, api_key_env=spec.api_key_env, params=spec.params,
+            check_key=not spec.dry,
+        )  # fmt: skip
     except ConfigError as error:
         if isinstance(error, MissingKey) and spec.skip_without_key:
             raise  # the cell knows what to do about it

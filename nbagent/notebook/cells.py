@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError, MissingKey
+from nbagent.notebook import dry
 from nbagent.notebook.build import Namespace, agents, build, find, images, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
 from nbagent.notebook.identity import CellIdentity
+from nbagent.notebook.prompts import RunName, parse_prompt
 from nbagent.notebook.show import show, show_run
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
-    from nbagent.messages import Image
+    from nbagent.messages import Image, Prompt
     from nbagent.prompt.observe import Text
     from nbagent.runtime.result import RunResult
 
@@ -71,6 +73,29 @@ class Cells:
     def run_line(self, line: str, local: Mapping[str, Any] | None) -> None:
         """An `%agent` line where nothing can be awaited, as inside a `def`."""
         self._run(self._line(line, local))
+
+    def run_prompt(self, line: str, local: Mapping[str, Any] | None) -> None:
+        """A `%prompt` line: what a run would send, what one has sent, or how two differ."""
+        namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
+        asked = parse_prompt(line)
+        if asked.other is not None:
+            names = (str(asked.run), str(asked.other))
+            prompts = [self._prompt_of(run, namespace) for run in (asked.run, asked.other)]
+            show(self._shell, dry.compared(prompts[0], prompts[1], names))
+            return
+        agent = self._found(asked.run.name, namespace)
+        task = text(asked.task, namespace, "task")
+        prompt = agent.observe(task) if asked.task else dry.prompt_of(agent, asked.run.number)
+        show(self._shell, dry.shown(agent, prompt))
+
+    def _prompt_of(self, run: RunName, namespace: Namespace) -> Prompt:
+        return dry.prompt_of(self._found(run.name, namespace), run.number)
+
+    def _found(self, name: str, namespace: Namespace) -> Agent:
+        agent = find(name, namespace)
+        if agent is None:
+            raise CellError(f"no agent {name!r}; {_agents(self._namespace)}")
+        return agent
 
     def _run(self, job: Job | None) -> None:
         if job is None:
@@ -131,6 +156,9 @@ class Cells:
         if not cell.task:
             if not spec.quiet:
                 show(self._shell, agent.card)
+            return None
+        if spec.dry:
+            show(self._shell, dry.shown(agent, agent.observe(task, images=shown)))
             return None
         return Job(agent, task, self._identity.next_key(self._shell), spec.out, shown, bool(spec.quiet), agent.last)
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from nbagent.errors import CellError
-from nbagent.notebook.spec import RESERVED, CellSpec, flag, unknown, written
+from nbagent.notebook.credentials import unknown
+from nbagent.notebook.spec import RESERVED, CellSpec, flag, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

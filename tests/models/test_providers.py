@@ -89,7 +89,9 @@ def test_a_model_object_is_itself_and_none_is_the_default(monkeypatch):
     ("named", "says"),
     [
         ("opnai:gpt", r"no provider 'opnai'; did you mean 'openai'\? Known: openai, anthropic"),
-        ("gpt-5", r"no provider 'gpt-5'\. Known:"),
+        ("gpt-5", r"no provider 'gpt-5'; did you mean 'openai:gpt-5'\? Known:"),
+        ("claude-x", r"did you mean 'anthropic:claude-x'"),
+        ("nobody", r"no provider 'nobody'\. Known:"),
         ("openai", "which model of openai"),
         ("openai:", "which model of openai"),
         ("ollama", "which model of ollama"),

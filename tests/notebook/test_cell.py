@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from nbagent.errors import CellError
 from nbagent.notebook.cell import Cell, lift_magic, parse_cell, parse_line
-from nbagent.notebook.spec import CellSpec, ScriptCall, ScriptCalls, ScriptText
+from nbagent.notebook.script import ScriptCall, ScriptCalls, ScriptText
+from nbagent.notebook.spec import CellSpec
 
 
 def refused(line, body):

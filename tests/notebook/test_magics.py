@@ -168,7 +168,7 @@ def test_help_is_shown_and_is_no_error(shell):
         ("%%agent bot --api-key sk-ant-secret\nscript: [a]\n---\nhello", CellError, "rotate"),
         ("%%agent bot\nscript: [a]\n---\n{{empty}}", CellError, r"line 4.*task is empty"),
         ("x = 1\n%%agent bot\nhello", CellError, "first line"),
-        ("%%agent bot\nmodel: gpt-4\n---\nhello", CellError, r"'gpt-4' is no variable"),
+        ("%%agent bot\nmodel: gpt-4\n---\nhello", CellError, r"no provider 'gpt-4'; did you mean 'openai:gpt-4'"),
         ("%%agent bot\nscript: [a]\ntools: [broken.tool]\n---\nhello", CellError, r"broken.tool.*RuntimeError"),
         ("%%agent bot\n---\nsystem: Be brief.\nscript: [a]\n---\nhello", CellError, r"line 3.*Remove the first line"),
         ("%agent bot --quiet hello", CellError, "before"),

@@ -7,18 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from nbagent.errors import CellError
+from nbagent.notebook.fields import Budget
 from nbagent.notebook.header import read_header
-from nbagent.notebook.spec import (
-    RESERVED,
-    Budget,
-    CellSpec,
-    ScriptCall,
-    ScriptCalls,
-    ScriptError,
-    ScriptText,
-    read_spec,
-    written,
-)
+from nbagent.notebook.script import ScriptCall, ScriptCalls, ScriptError, ScriptText
+from nbagent.notebook.spec import RESERVED, CellSpec, read_spec, written
 
 SECRET = "sk-ant-api03-AbCdEf0123456789"
 

@@ -1,0 +1,173 @@
+"""Fields: how the value of each field is read from what stands in a cell."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import keyword
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, cast
+
+from nbagent.errors import CellError
+from nbagent.notebook.credentials import SECRET, credential, quote
+from nbagent.notebook.header import Items, Node, Scalar, Table, as_json
+
+MOST_TURNS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may use: one of the two."""
+
+    tokens: int | None = None
+    cost: Decimal | None = None
+    """US dollars."""
+
+
+def read_text(node: Node, where: str) -> str:
+    if isinstance(node, Scalar):
+        return node.text
+    raise CellError(f"{where} must be text, not {_shown(node)}.")
+
+
+def read_model(node: Node, where: str) -> str:
+    text = read_text(node, where).strip()
+    if not text or len(text.splitlines()) > 1:
+        raise CellError(f"{where} must be the name of a model or of a notebook variable, not {_shown(node)}.")
+    return text
+
+
+def read_variable(node: Node, where: str) -> str:
+    text = read_text(node, where)
+    if not text.isidentifier():
+        raise CellError(f"{where} must be a Python name such as `weather`, not {_shown(node)}.")
+    if keyword.iskeyword(text) or hasattr(builtins, text):
+        raise CellError(f"{where} must be a name of your own, and `{text}` is a name of Python.")
+    return text
+
+
+def read_tools(node: Node, where: str) -> tuple[str, ...]:
+    match node:
+        case Scalar(text):
+            names = [name.strip() for name in text.split(",")] if text.strip() else []
+        case Items(nodes):
+            names = [read_text(item, f"Cell line {item.line}: a tool's name").strip() for item in nodes]
+        case Table():
+            raise CellError(f"{where} must be names such as `[search, add]`, not {_shown(node)}.")
+    for i, name in enumerate(names):
+        if not is_path(name):
+            raise CellError(f"{where} must be names such as `search, maths.add`, and {quote(name)} is not a name.")
+        if name in names[:i]:
+            raise CellError(f"{where} names `{name}` twice; keep one.")
+    return tuple(names)
+
+
+def read_turns(node: Node, where: str) -> int:
+    expected = f"{where} must be a whole number from 1 to {MOST_TURNS:,}"
+    if isinstance(node, Scalar) and node.quoted:
+        raise CellError(f"{expected}, without quotes; got {_shown(node)}.")
+    text = read_text(node, expected)
+    if not re.fullmatch("[1-9][0-9]{0,5}", text) or int(text) > MOST_TURNS:
+        raise CellError(f"{expected}; got {_shown(node)}.")
+    return int(text)
+
+
+def read_count(node: Node, where: str) -> int:
+    text = read_text(node, where).replace("_", "").replace(",", "")
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise CellError(f"{where} must be a whole number from 1, such as 2000; got {_shown(node)}.")
+    return int(text)
+
+
+def read_seconds(node: Node, where: str) -> float:
+    text = read_text(node, where).strip().removesuffix("s").rstrip()
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) == 0:
+        raise CellError(f"{where} must be seconds, such as 90 or 2.5; got {_shown(node)}.")
+    return float(text)
+
+
+def read_budget(node: Node, where: str) -> Budget:
+    """`20_000` or `20000 tokens`, `$0.05` or `0.05 USD`."""
+    text = read_text(node, where).strip()
+    money = re.fullmatch(r"\$\s*(\d{1,9}(?:\.\d{1,9})?)|(\d{1,9}(?:\.\d{1,9})?)\s*(?i:usd|dollars?)", text)
+    if money and (amount := Decimal(money[1] or money[2])) > 0:
+        return Budget(cost=amount)
+    tokens = re.fullmatch(r"([1-9][\d_,]{0,14})(?:\s*tokens)?", text)
+    if tokens:
+        return Budget(tokens=int(re.sub("[_,]", "", tokens[1])))
+    raise CellError(f"{where} must be tokens or money, such as `20_000` or `$0.05`; got {_shown(node)}.")
+
+
+def read_word(node: Node, where: str) -> str:
+    text = read_text(node, where).strip()
+    if not text or re.search(r"\s", text):
+        raise CellError(f"{where} must be one word; got {_shown(node)}.")
+    return text
+
+
+def read_environment(node: Node, where: str) -> str:
+    text = read_word(node, where)
+    if SECRET.search(text):
+        raise credential(where.partition(":")[0])
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,99}", text):
+        raise CellError(f"{where} must be the name of an environment variable, such as OPENAI_API_KEY.")
+    return text
+
+
+def read_api(node: Node, where: str) -> str:
+    text = read_word(node, where)
+    if text not in ("chat", "responses"):
+        raise CellError(f"{where} must be `chat` or `responses`; got {_shown(node)}.")
+    return text
+
+
+def read_params(node: Node, where: str) -> dict[str, Any]:
+    """A mapping, or its JSON text (`--params '{"seed": 1}'`)."""
+    expected = f"{where} must be a mapping such as `{{seed: 1}}`"
+    if isinstance(node, Table):
+        found: Any = as_json(node)
+    else:
+        try:
+            found = json.loads(read_text(node, expected))
+        except ValueError as error:
+            raise CellError(f"{expected} or its JSON text ({error}); got {_shown(node)}.") from None
+    if not isinstance(found, dict):
+        raise CellError(f"{expected}; got {_shown(node)}.")
+    return cast("dict[str, Any]", found)
+
+
+def read_images(node: Node, where: str) -> tuple[str, ...]:
+    match node:
+        case Scalar(text):
+            names = [name.strip() for name in text.split(",")]
+        case Items(nodes):
+            names = [read_text(item, f"Cell line {item.line}: an image").strip() for item in nodes]
+        case Table():
+            names = []
+    if not names or not all(names):
+        raise CellError(f"{where} must be paths of PNG or JPEG files, or notebook variables; got {_shown(node)}.")
+    return tuple(names)
+
+
+def read_switch(node: Node, where: str) -> bool:
+    values = {"yes": True, "true": True, "no": False, "false": False}
+    if isinstance(node, Scalar) and not node.quoted and node.text.lower() in values:
+        return values[node.text.lower()]
+    raise CellError(f"{where} must be yes or no, without quotes; got {_shown(node)}.")
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is a name, or names with dots between them."""
+    return all(part.isidentifier() and not keyword.iskeyword(part) for part in text.split("."))
+
+
+def _shown(node: Node) -> str:
+    match node:
+        case Scalar(text, quoted):
+            return f"the text {quote(text)} in quotes" if quoted else quote(text)
+        case Items():
+            return "a list"
+        case Table():
+            return "a mapping (a text that contains `: ` or begins with `{` needs quotes)"

@@ -1,0 +1,127 @@
+"""Prompts before they are sent: `--dry` and `%prompt`."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+import servers
+from servers import reply
+
+from nbagent.errors import CellError
+from nbagent.notebook.prompts import PromptLine, RunName, parse_prompt
+
+server = pytest.fixture(servers.running, name="server")
+SCRIPTED = "%%agent bot\nscript: [one, two, three]\nsystem: Be brief, {{name}}.\n---\n{{name}} says hello"
+
+
+@pytest.fixture
+def named(shell, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    shell.run("name = 'Ada'\ndef look(place: str) -> str:\n    'Look somewhere.'\n    return place")
+    return shell
+
+
+@pytest.mark.parametrize(("api", "path"), [("chat", ""), ("responses", "api: responses\n"), ("anthropic", "")])
+def test_what_dry_shows_is_what_is_sent_to_the_byte(named, server, api, path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-" + "0123456789" * 3)
+    model = "model: anthropic:m\n" if api == "anthropic" else f"model: m\nbase_url: {server.url}\n{path}"
+    cell = (
+        f"%%agent bot{{}}\n{model}tools: [look]\nsystem: Be brief. \u00fc\nmax_tokens: 9\n---\n{{{{name}}}} says hello"
+    )
+    [output] = named.run(cell.format(" --dry"))
+    assert server.requests == []
+    server.play(reply(api, True, text="Hi."))
+    named.run(cell.format(""))
+    [request] = server.requests
+    shown = output["text/plain"].split("\n")
+    line = next(line.strip() for line in shown if line.strip().startswith("{") and "stream" in line)
+    assert json.loads(line) == request.body
+    assert line.encode() == request.raw
+
+
+def test_dry_opens_no_socket_needs_no_key_and_changes_nothing(named, monkeypatch):
+    named.run(SCRIPTED)
+    before = named.ns["bot"].history
+    real = socket.socket.connect
+    monkeypatch.setattr(socket.socket, "connect", lambda *a: pytest.fail("a connection"))
+    try:
+        [output] = named.run("%%agent bot --dry\nmodel: openai:gpt-5\n---\nhello {{name}}")
+        [again] = named.run("%%agent cat\nscript: [a]\ndry: yes\n---\nhello")
+    finally:
+        monkeypatch.setattr(socket.socket, "connect", real)
+    assert "bot · openai:gpt-5 · live · not sent" in output["text/plain"]
+    assert "variable name: str" in output["text/plain"]
+    assert "request, Anthropic" in again["text/plain"]
+    assert named.ns["bot"].history == before
+    assert named.ns["bot"].last.final_output == "one"
+    assert named.ns["cat"].last is None
+    assert "<script" not in output["text/html"]
+    assert "Pieces" in output["text/html"]
+
+
+def test_the_line_shows_what_a_task_would_send_and_what_runs_have_sent(named):
+    named.run(SCRIPTED)
+    named.run("%%agent bot\nand then?")
+    assert "not sent" in named.text("%prompt bot What about {{name}}?")
+    assert "What about Ada?" in named.text("%prompt bot What about {{name}}?")
+    assert len(named.ns["bot"].model.requests) == 2
+    assert "and then?" in named.text("%prompt bot")
+    first = named.text("%prompt bot@1")
+    assert "Ada says hello" in first
+    assert "and then?" not in first
+    diff = named.text("%prompt diff bot@1 bot@2").split("\n")
+    assert diff[:2] == ["--- bot@1", "+++ bot@2"]
+    assert "+user: and then?" in diff
+    assert "+assistant: one" in diff
+    assert named.text("%prompt diff bot@1 bot@1") == "bot@1 and bot@1 are the same"
+
+
+def test_a_prompt_is_shown_richly_as_the_value_of_a_cell(named):
+    named.run(SCRIPTED)
+    named.run("prompt = bot.observe('What next?')")
+    data, _ = named.shell.display_formatter.format(named.ns["prompt"])
+    assert "What next?" in data["text/plain"]
+    assert "nbagent-run" in data["text/html"]
+    system, user, _ = named.ns["prompt"]
+    assert (system, user) == ("Be brief, Ada.", "What next?")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("%prompt", "begins with an agent's name"),
+        ("%prompt nobody", r"no agent 'nobody'; there are: bot, cat"),
+        ("%prompt bot@7", r"agent 'bot' has no run 7; there are 1"),
+        ("%prompt cat", r"agent 'cat' has not run yet; `%prompt cat TASK"),
+        ("%prompt bot@1 hello", r"is a run that has been"),
+        ("%prompt diff bot@1", r"takes two runs"),
+        ("%prompt 1bot", r"begins with an agent's name"),
+        ("%prompt bot hello {{nobody}}", r"no variable `nobody`"),
+    ],
+)
+def test_a_wrong_line_says_what_to_write(named, line, says):
+    named.run(SCRIPTED)
+    named.run("%%agent cat\nscript: [a]\n---\n")
+    with pytest.raises(CellError, match=says):
+        named.run(line)
+
+
+def test_lines_are_read():
+    assert parse_prompt("bot  What's up? ") == PromptLine(RunName("bot"), "What's up?")
+    assert parse_prompt("bot@12") == PromptLine(RunName("bot", 12))
+    assert parse_prompt("diff a@1 b") == PromptLine(RunName("a", 1), other=RunName("b"))
+
+
+def test_an_agent_keeps_its_newest_results():
+    from nbagent import Agent, ScriptedLLM
+    from nbagent.agents.agent import KEPT
+
+    agent = Agent("a", ScriptedLLM([f"{i}" for i in range(KEPT + 5)]))
+    for _ in range(KEPT + 5):
+        agent.run("go")
+    assert list(agent.results) == list(range(6, KEPT + 6))
+    assert agent.results[KEPT + 5] is agent.last
