@@ -139,6 +139,7 @@ def test_the_mark_says_which_kind_it_is():
         "hf_model_name_with_many_parts_2_large",
         "AKIA is a station, ASIAPACIFICECONOMICCOOPERATION a body",
         "eyJhbGciOiJIUzI1NiJ9 and no more",
+        "monkeyJumps4711.eyJumps4711",
         "https://example.com:8080/a@b and https://example.com/?q=a:b@c",
         "git@github.com:ada/notebooks.git",
         "the authorization: required, the api-key: none, Bearer of bad news",
@@ -499,6 +500,17 @@ def test_the_pieces_make_the_whole(text, lengths, data):
     streamed([text[:cut], *text[cut:]])
 
 
+def test_a_known_value_is_marked_with_its_last_character():
+    know("abcdefghij", "A")
+    assert StreamRedactor().feed("It is abcdefghij") == "It is ‹redacted A›"
+
+
+def test_a_header_is_not_forgotten_while_it_may_still_be_a_known_value():
+    know("-key: abcdefghij", "A")
+    assert streamed(["api-key: abcdefghi", " more"]) == "api-key: ‹redacted key› more"
+    assert streamed(["api-key: abcdefghi", "jk", "l"]) == "api‹redacted A›"
+
+
 def test_a_stream_is_as_new_after_its_end():
     stream = StreamRedactor()
     assert stream.feed("sk-") + stream.end() == "sk-"
@@ -553,6 +565,7 @@ def test_no_text_is_held_back_for_long(unit):
         stream.feed(text[place : place + 7])
         most = max(most, held(stream))
     assert most < 1700
+    assert len(stream._stream._tails) < 300
 
 
 def test_a_private_key_is_dropped_as_it_comes():

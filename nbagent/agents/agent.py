@@ -209,8 +209,7 @@ class Agent:
 
     def _keep(self, result: RunResult, number: int) -> None:
         self.results[number] = result
-        while len(self.results) > KEPT:
-            del self.results[next(iter(self.results))]
+        self.results.pop(number - KEPT, None)
 
     @contextmanager
     def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Generator[Run]:

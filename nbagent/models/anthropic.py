@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from nbagent.models.remote import PLACEHOLDER, TIMEOUT, Reader, RemoteModel, checked_params
+from nbagent.models.remote import PLACEHOLDER, TIMEOUT, RemoteModel, checked_params
 from nbagent.models.wires import anthropic as wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from nbagent.messages import ModelRequest
+    from nbagent.models.exchange import Reader
     from nbagent.models.keys import Key
     from nbagent.models.prices import Price
 

@@ -12,7 +12,7 @@ from nbagent.errors import FOREIGN, CellError, ConfigError, MissingKey, ModelErr
 from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.providers import open_model, providers
-from nbagent.models.scripted import Entry, ScriptedLLM
+from nbagent.models.scripted import ScriptedLLM
 from nbagent.notebook.fields import Budget, is_path
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
 from nbagent.notebook.spec import CellSpec
@@ -23,6 +23,7 @@ from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
+    from nbagent.models.entries import Entry
     from nbagent.notebook.cell import Cell
     from nbagent.prompt.observe import Text
     from nbagent.prompt.references import Piece

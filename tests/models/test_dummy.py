@@ -24,8 +24,9 @@ from typing_extensions import TypedDict
 
 from nbagent import Agent, tool
 from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCall, ToolSchema, Usage
-from nbagent.models.dummy import TestModel, smallest_arguments
+from nbagent.models.dummy import TestModel
 from nbagent.models.model import Model
+from nbagent.models.samples import smallest_arguments
 
 
 def add(a: int, b: int) -> int:

@@ -23,7 +23,8 @@ FAULTS = {
     "context overflow": (lambda mock: mock.context_overflow(times=None), {"context_overflow"}),
     "disconnect": (lambda mock: mock.disconnect(after_chunks=2), {"completed"}),
     "truncate": (lambda mock: mock.truncate(after_chunks=2), {"completed"}),
-    "corrupt": (lambda mock: mock.corrupt(after_chunks=2), {"completed"}),
+    # A long reply, or the server is done before the client can stop reading, and takes the next attempt for a new call.
+    "corrupt": (lambda mock: mock.reply("word " * 20_000).corrupt(after_chunks=2), {"completed"}),
     "stall": (lambda mock: mock.stall(seconds=5), {"completed"}),
     "malformed arguments": (lambda mock: mock.break_tool_call("malformed_arguments"), {"completed"}),
     "unknown tool": (lambda mock: mock.break_tool_call("unknown_tool"), {"completed"}),

@@ -21,8 +21,8 @@ from servers import (
 
 from nbagent.errors import ModelError
 from nbagent.messages import ModelReply, ToolCall, Usage
+from nbagent.models.exchange import Exchange
 from nbagent.models.prices import Price, priced
-from nbagent.models.remote import Exchange
 from nbagent.models.wires import anthropic, chat, responses
 
 READERS = {"chat": chat.Reader, "responses": responses.Reader, "anthropic": anthropic.Reader}
