@@ -66,9 +66,11 @@ CANARIES = {
     "Stripe": "sk" + "_live_" + made_up(24),
     "Stripe restricted": "rk" + "_live_" + made_up(24),
     "JWT": jwt(),
+    "JWT with an encrypted part": "eyJ" + made_up(500, DASHED) + "." + made_up(900, DASHED) + "." + made_up(43, DASHED),
     "private key": private_key(),
     "private key in JSON": private_key("", "\\n"),
     "private key of OpenSSH": private_key("OPENSSH "),
+    "private key with headers": private_key("EC ", "\nProc-Type: 4,ENCRYPTED\n" + "DEK-Info: 0,x\n" * 11 + "\n", 2),
     "bearer": "Bearer " + made_up(40, DASHED + "./+="),
 }
 """Each masked wherever it is, as a whole."""
@@ -82,6 +84,7 @@ AROUND = {
     f"{{'Authorization': 'Bearer {VALUE}'}}": "{'Authorization': 'Bearer ‹redacted token›'}",
     json.dumps(json.dumps({"authorization": f"Bearer {VALUE}"})): r'"{\"authorization\": \"Bearer ‹redacted token›\"}"',
     f"(b'authorization', b'Bearer {VALUE}')": "(b'authorization', b'Bearer ‹redacted token›')",
+    rf"(b\'authorization\', b\'Bearer {VALUE}\')": r"(b\'authorization\', b\'Bearer ‹redacted token›\')",
     f"x-api-key: {VALUE}\r\nhost: a": "x-api-key: ‹redacted key›\r\nhost: a",
     f"api-key: {VALUE}": "api-key: ‹redacted key›",
     f"X-Goog-Api-Key={VALUE}": "X-Goog-Api-Key=‹redacted key›",
@@ -91,6 +94,7 @@ AROUND = {
     f"postgresql://ada:{PASSWORD}@db:5432/x": "postgresql://ada:‹redacted password›@db:5432/x",
     f"redis://:{PASSWORD}@cache": "redis://:‹redacted password›@cache",
     f"https://ada:p@{PASSWORD}@example.com": "https://ada:‹redacted password›@example.com",
+    f"https://ada:{made_up(256)}@example.com": "https://ada:‹redacted password›@example.com",
 }
 """Only a part is the secret."""
 
@@ -444,6 +448,13 @@ def test_marking_twice_is_marking_once(text):
     assert redact(masked) is masked
 
 
+def test_a_mark_brings_nothing_closer_together():
+    know("ab-" * 50, "A")
+    text = "-----BEGIN PRIVATE " + f"KEY-----{' .' * 50}{'ab-' * 50}{' .' * 20}" + made_up(30)
+    assert redact(redact(text)) == redact(text) != text
+    assert redact(text).endswith(made_up(30))
+
+
 @given(TEXTS)
 def test_no_known_value_is_left_in_any_form(text):
     know_all()
@@ -509,6 +520,12 @@ def test_a_header_is_not_forgotten_while_it_may_still_be_a_known_value():
     know("-key: abcdefghij", "A")
     assert streamed(["api-key: abcdefghi", " more"]) == "api-key: ‹redacted key› more"
     assert streamed(["api-key: abcdefghi", "jk", "l"]) == "api‹redacted A›"
+
+
+def test_a_key_right_after_a_known_value_is_masked_too():
+    know("abcdefghi1", "A")
+    assert redact("abcdefghi1" + CANARIES["OpenAI"]) == "‹redacted A›‹redacted key›"
+    assert streamed(["abcdefghi1", CANARIES["OpenAI"]]) == "‹redacted A›‹redacted key›"
 
 
 def test_a_stream_is_as_new_after_its_end():

@@ -1,0 +1,4 @@
+"""The notebook: how cells become runs."""
+
+MAGICS = ("agent",)
+"""The cell magics."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbagent.errors import CellError
+from nbagent.notebook import MAGICS
 from nbagent.notebook.header import read_header
 from nbagent.notebook.options import parse_options, split_line_magic
 from nbagent.notebook.spec import ALIASES, CellSpec, read_spec
-from nbagent.notebook.transform import MAGICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

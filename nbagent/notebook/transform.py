@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from IPython.core.inputtransformer2 import EscapedCommand
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbagent.notebook import MAGICS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MAGICS = ("agent",)
 _RUNNING = frozenset(
     {
         InteractiveShell.run_code.__code__,  # pyright: ignore[reportUnknownMemberType]
@@ -70,7 +71,7 @@ class QuestionLine(EscapedCommand):
         return None
 
 
-_QUESTION = re.compile(r"\s*%agent\s+\S+\s+\S[^\n]*\?\s*")
+_QUESTION = re.compile(r"\s*%(?:agent|prompt)\s+\S+\s+\S[^\n]*\?\s*")
 
 
 def make_awaiter(awaits: Callable[[], bool]) -> Callable[[Lines], Lines]:

@@ -96,8 +96,8 @@ def _pieces(prompt: Prompt) -> str:
 
 
 def _bar(tokens: int, most: int) -> str:
-    """As text, since an element would need a style of its own."""
-    return f"<code>{'█' * max(1, round(20 * tokens / most))}</code>" if tokens else "<code>·</code>"
+    """As text on a ground, since a bar of its own would need a style of its own."""
+    return f"<mark>{chr(0xA0) * max(1, round(40 * tokens / most))}</mark>" if tokens else ""
 
 
 def _who(span: Span) -> str:

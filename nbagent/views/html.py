@@ -54,9 +54,9 @@ def _header(trace: Trace) -> str:
 
 def header(agent: str, model: str, mode: str, *rest: str) -> str:
     """The line on top. The separators are for readers without the style sheet."""
-    badge = f'<span class="nbagent-badge">{escape(mode)}</span>'
+    badge = [f'<span class="nbagent-badge">{escape(mode)}</span>'] if mode else []
     named = [f"<code>{escape(model)}</code>"] if model not in {agent, mode} else []
-    parts = (f"<b>{escape(agent)}</b>", *named, badge, *rest)
+    parts = (f"<b>{escape(agent)}</b>", *named, *badge, *rest)
     return f'<div class="nbagent-head">{"<i> · </i>".join(parts)}</div>'
 
 

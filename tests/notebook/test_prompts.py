@@ -80,6 +80,12 @@ def test_the_line_shows_what_a_task_would_send_and_what_runs_have_sent(named):
     assert named.text("%prompt diff bot@1 bot@1") == "bot@1 and bot@1 are the same"
 
 
+@pytest.mark.parametrize("task", ["What now?", "What's up??", "{{name}}?"])
+def test_a_question_in_a_line_is_no_request_for_help(named, task):
+    named.run(SCRIPTED)
+    assert f"user\n    {task.replace('{{name}}', 'Ada')}" in named.text(f"%prompt bot {task}")
+
+
 def test_a_prompt_is_shown_richly_as_the_value_of_a_cell(named):
     named.run(SCRIPTED)
     named.run("prompt = bot.observe('What next?')")
