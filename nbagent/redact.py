@@ -395,13 +395,13 @@ _Step = tuple[str, int, int]
 
 
 def _done(steps: Iterable[_Step]) -> str:
-    return "".join(f"{one}{{{least},{most}}}+" for one, least, most in steps)
+    return "".join(f"{one}{{{least},{most}}}" for one, least, most in steps)
 
 
 def _begun(steps: list[_Step], then: str) -> str:
     """A pattern of a text that ends within the steps, or has `then` after them."""
     for one, least, most in reversed(steps):
-        then = f"(?:{one}{{0,{most}}}+\\Z|{one}{{{least},{most}}}+{then})"
+        then = f"(?:{one}{{0,{most}}}\\Z|{one}{{{least},{most}}}{then})"
     return then
 
 
@@ -461,7 +461,7 @@ _PRIVATE_KEY_END = re.compile("-----END [A-Z0-9 ]{0,60}+-----")
 _PRIVATE_KEY = _Shape(  # only where something follows that may be the key, or a text about such keys would be hidden
     "private key",
     _PRIVATE_KEY_SURE,
-    rf"(?!{_PRIVATE_KEY_SURE})(?:-----BEGIN [A-Z0-9 ]{{0,60}}+-{{0,4}}+\Z|{_BEGIN}{_INSIDE}{{0,223}}+\Z)",
+    rf"(?!{_PRIVATE_KEY_SURE})(?:-----BEGIN [A-Z0-9 ]{{0,60}}+-{{0,4}}+\Z|{_BEGIN}{_INSIDE}{{0,223}}\Z)",
     _PRIVATE_KEY_END,
     limit=_PRIVATE_KEY_LIMIT,
 )

@@ -84,7 +84,7 @@ AROUND = {
     f"{{'Authorization': 'Bearer {VALUE}'}}": "{'Authorization': 'Bearer ‹redacted token›'}",
     json.dumps(json.dumps({"authorization": f"Bearer {VALUE}"})): r'"{\"authorization\": \"Bearer ‹redacted token›\"}"',
     f"(b'authorization', b'Bearer {VALUE}')": "(b'authorization', b'Bearer ‹redacted token›')",
-    rf"(b\'authorization\', b\'Bearer {VALUE}\')": r"(b\'authorization\', b\'Bearer ‹redacted token›\')",
+    rf"(b\'authorization\', b\'Basic {VALUE}\')": r"(b\'authorization\', b\'Basic ‹redacted token›\')",
     f"x-api-key: {VALUE}\r\nhost: a": "x-api-key: ‹redacted key›\r\nhost: a",
     f"api-key: {VALUE}": "api-key: ‹redacted key›",
     f"X-Goog-Api-Key={VALUE}": "X-Goog-Api-Key=‹redacted key›",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import ChainMap
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.prompts import RunName, parse_prompt
-from nbagent.notebook.show import show, show_run
+from nbagent.notebook.show import Output, show
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
@@ -100,30 +101,35 @@ class Cells:
     def _run(self, job: Job | None) -> None:
         if job is None:
             return
+        output = Output(self._shell, quiet=job.quiet)
         try:
-            job.agent.run(job.task, images=job.images, key=job.key)
+            with closing(job.agent.stream(job.task, images=job.images, key=job.key)) as events:
+                for event in events:
+                    output.take(event)
         finally:
-            self._end(job)
+            self._end(job, output)
 
     async def _arun(self, job: Job | None) -> None:
         if job is None:
             return
+        output = Output(self._shell, quiet=job.quiet)
         try:
-            await job.agent.arun(job.task, images=job.images, key=job.key)
+            async with aclosing(job.agent.astream(job.task, images=job.images, key=job.key)) as events:
+                async for event in events:
+                    output.take(event)
         except asyncio.CancelledError:
             # The kernel's interrupt cancels the cell's task; what its user did is Ctrl-C.
             raise KeyboardInterrupt from None
         finally:
-            self._end(job)
+            self._end(job, output)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: Job, output: Output) -> None:
         result = job.agent.last
         if result is None or result is job.before:
             return  # the run did not even begin
         if job.out:
             self._namespace[job.out] = result
-        if not job.quiet:
-            show_run(self._shell, result)
+        output.end(result)
 
     def _line(self, line: str, local: Mapping[str, Any] | None) -> Job | None:
         parsed = parse_line(line or "--help")

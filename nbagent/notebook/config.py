@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Bool, Dict, Unicode
@@ -53,9 +52,9 @@ def apply(config: NBAgent, shell: InteractiveShell) -> None:
 
 def _asker(shell: InteractiveShell) -> Callable[[str], str] | None:
     """How a person is asked for a key: not at all where nobody is there (nbclient, nbval, papermill, a script)."""
-    kernel: Any = getattr(shell, "kernel", None)
-    is_there = bool(getattr(kernel, "_allow_stdin", False)) if kernel else bool(sys.stdin and sys.stdin.isatty())
-    if not is_there:
+    from nbagent.notebook.show import somebody_is_there
+
+    if not somebody_is_there(shell):
         return None
     from getpass import getpass
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
+
+from nbagent.views.safe import inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbagent.events import ModelFailed
+    from nbagent.events import ModelFailed, Waiting
     from nbagent.messages import Image, Message, Observation
     from nbagent.views.trace import Call, Trace, Turn
 
@@ -96,6 +99,12 @@ def _tokens(trace: Trace) -> str:
 def failed_attempt(failure: ModelFailed) -> str:
     """The title of an attempt at a model call that failed; its message follows."""
     return f"attempt {failure.attempt} failed: {failure.kind.replace('_', ' ')}"
+
+
+def waiting(event: Waiting) -> str:
+    """What is said while a failed model call waits to be tried again."""
+    seconds = count(ceil(event.seconds), "second")
+    return f"{event.kind.replace('_', ' ')}: attempt {event.attempt} in {seconds} ({inline(event.message)})"
 
 
 def prompt_title(trace: Trace) -> str:

@@ -248,3 +248,18 @@ def _nbval(folder, notebook):
         "notebook.ipynb",
     ]
     return subprocess.run(command, capture_output=True, timeout=120, cwd=folder).returncode
+
+
+def test_who_watches_sees_a_wait_counted_down_and_then_the_run_in_its_place(kernel):
+    cell = "%%agent bot\nscript:\n- error: slow down\n  kind: rate_limited\n- Hi.\n---\nhello"
+    outputs = kernel.wait(kernel.start(cell, "cell", allow_stdin=True))
+    shown = [(kind, content["transient"].get("display_id"), content["data"]["text/plain"]) for kind, content in outputs]
+    assert shown[0][0] == "display_data"
+    assert shown[0][2] == "rate limited: attempt 2 in 1 second (slow down)"
+    assert {kind for kind, _, _ in shown[1:]} == {"update_display_data"}
+    assert len({display for _, display, _ in shown}) == 1
+    assert "attempt 1 failed: rate limited" in shown[-1][2]
+    # Nobody there, as under nbclient and nbval: one output, which cannot be changed.
+    [(kind, content)] = kernel.wait(kernel.start(cell, "cell"))
+    assert (kind, content["transient"]) == ("display_data", {})
+    assert content["data"]["text/plain"] == shown[-1][2]
