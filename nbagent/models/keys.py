@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbagent.errors import ConfigError, MissingKey
@@ -136,13 +137,13 @@ def _dotenv(variable: str) -> str | None:
 
 def _keyring(variable: str) -> str | None:
     try:
-        import keyring
-        from keyring.errors import KeyringError
+        keyring: Any = import_module("keyring")
+        errors: Any = import_module("keyring.errors")
     except ImportError:
         return None
     try:
         return keyring.get_password("nbagent", variable) or None
-    except (KeyringError, RuntimeError):  # no keyring runs here
+    except (errors.KeyringError, RuntimeError):  # no keyring runs here
         return None
 
 
