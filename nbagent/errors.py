@@ -39,9 +39,12 @@ FOREIGN: tuple[type[BaseException], ...] = (Exception, SystemExit)
 class NBAgentError(Exception):
     """Base of all errors of nbagent. In a notebook it shows as one line, and is a real exception all the same."""
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*[redact(one) if isinstance(one, str) else one for one in args])
+
     def _render_traceback_(self) -> list[str]:
         # IPython asks for this before it formats a traceback (measured: nbval and nbclient still see the error).
-        return [f"{type(self).__name__}: {' '.join(redact(str(self)).split())}"]
+        return [f"{type(self).__name__}: {' '.join(str(self).split())}"]
 
 
 class ConfigError(NBAgentError, ValueError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from nbagent.notebook.transform import QuestionLine, lift, make_awaiter, nesting
+from nbagent.notebook.transform import AssignedQuestion, QuestionLine, lift, make_awaiter, nesting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -97,6 +97,14 @@ class AgentMagics:
         # An awaited line magic comes here too, with local names (or None) in the place of a body.
         return self._cells.arun_line(line, cell)
 
+    def no_cell(self, line: str, cell: str) -> None:  # noqa: ARG002 - a magic takes its line and body
+        """`%%prompt`, which is a line magic."""
+        from nbagent.errors import CellError
+
+        raise CellError(
+            "`%prompt` is a line, not a cell: `%prompt NAME TASK…`; for a whole cell use `%%agent NAME --dry`"
+        )
+
     def misplaced(self, line: str) -> None:  # noqa: ARG002 - a magic takes its line
         """`%%agent` where it is not the first line of its cell."""
         from nbagent.errors import CellError
@@ -111,6 +119,7 @@ class AgentMagics:
         manager.register_function(self.line, "line", "agent")
         manager.register_function(self.cell, "cell", "agent")
         manager.register_function(self.prompt, "line", "prompt")
+        manager.register_function(self.no_cell, "cell", "prompt")
         # By name, so that nothing is imported before there is a prompt.
         formatter: Any = self._shell.display_formatter
         formatter.mimebundle_formatter.for_type_by_name("nbagent.messages", "Prompt", _bundle)
@@ -118,16 +127,18 @@ class AgentMagics:
         manager.register_function(self.misplaced, "line", "%agent")
         # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
         self._shell.input_transformers_cleanup.insert(0, lift)
-        self._shell.input_transformer_manager.token_transformers.append(QuestionLine)
+        self._shell.input_transformer_manager.token_transformers += [QuestionLine, AssignedQuestion]
         self._shell.input_transformers_post.append(self._awaiter)
 
     def unregister(self) -> None:
         for kind in ("line", "cell"):
             self._shell.magics_manager.magics[kind].pop("agent", None)
         self._shell.magics_manager.magics["line"].pop("%agent", None)
-        self._shell.magics_manager.magics["line"].pop("prompt", None)
+        for kind in ("line", "cell"):
+            self._shell.magics_manager.magics[kind].pop("prompt", None)
         _remove(self._shell.input_transformers_cleanup, lift)
-        _remove(self._shell.input_transformer_manager.token_transformers, QuestionLine)
+        for one in (QuestionLine, AssignedQuestion):
+            _remove(self._shell.input_transformer_manager.token_transformers, one)
         _remove(self._shell.input_transformers_post, self._awaiter)
 
 

@@ -664,8 +664,12 @@ _RANDOM = re.compile(r"(?=[a-z+A-Z]*[0-9])(?=[0-9+A-Z]*[a-z])(?=[0-9+a-z]*[A-Z])
 """One in sixty keys in base64 begins with a slash."""
 
 
+_VARIABLE = re.compile(r"\$?\{?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\}?")
+"""The name of a variable in the place of its value: nothing to hide, and an error has to say it."""
+
+
 def _is_secret(name: str, value: str) -> bool:
-    if not _SECRET_NAME.fullmatch(name) or _ORDINARY.fullmatch(value.strip()):
+    if not _SECRET_NAME.fullmatch(name) or _ORDINARY.fullmatch(value.strip()) or _VARIABLE.fullmatch(value.strip()):
         return False
     return not _PATH.fullmatch(value.strip()) or bool(_RANDOM.search(value))
 

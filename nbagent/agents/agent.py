@@ -88,14 +88,21 @@ class Agent:
         """What was said so far: task and answer of every completed run."""
         return self._conversation.messages
 
+    def become(self, other: Agent) -> None:
+        """Takes over what the other agent is; name, conversation and results stay."""
+        for name in ("model", "system", "tools", "max_turns", "max_tokens", "limits", "retry"):
+            setattr(self, name, getattr(other, name))
+
+    def share_conversation(self, other: Agent) -> None:
+        """Goes on with the conversation of the other agent, as that one does."""
+        self._conversation = other._conversation
+
     def configure(self, *, model: Model, system_prompt: Text | None, **options: Any) -> None:
         """Makes it another agent with the same name and conversation.
 
         Takes what the constructor takes. Raises as that does, and has then changed nothing.
         """
-        new = Agent(self.name, model, system_prompt, **options)
-        for name in ("model", "system", "tools", "max_turns", "max_tokens", "limits", "retry"):
-            setattr(self, name, getattr(new, name))
+        self.become(Agent(self.name, model, system_prompt, **options))
 
     def clear_history(self) -> None:
         """Forgets what was said. The script of a `ScriptedLLM` stays where it is."""
@@ -111,14 +118,15 @@ class Agent:
         self._conversation.restart()
         go_to(self.model, 0)
 
-    def observe(self, task: Text, *, images: Images = ()) -> Prompt:
-        """The prompt that a run with this task would begin with. Nothing is sent, and nothing changes.
+    def observe(self, task: Text, *, images: Images = (), key: Hashable = None) -> Prompt:
+        """The prompt that a run with this task (and key) would begin with. Nothing is sent, and nothing changes.
 
         It unpacks to `(system_prompt, user_prompt, messages)`; its `spans` say where each character comes from.
         """
         asked = segments("user", "task", task)
+        _text("task", "".join(segment.text for segment in asked))
         shown = tuple(picture(image) for image in images)
-        return observe(self.system, asked, self.history, self.tools.schemas, shown)
+        return observe(self.system, asked, self._conversation.before(key), self.tools.schemas, shown)
 
     def request(self, prompt: Prompt) -> ModelRequest:
         """The first request of a run with this prompt."""

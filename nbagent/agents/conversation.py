@@ -45,6 +45,14 @@ class Conversation:
     def messages(self) -> tuple[Message, ...]:
         return _messages(self.exchanges)
 
+    def before(self, key: Hashable) -> tuple[Message, ...]:
+        """What an exchange with this key would find to have been said before it."""
+        place = self._place(key)
+        return _messages(self.exchanges if place is None else self.exchanges[:place])
+
+    def _place(self, key: Hashable) -> int | None:
+        return next((i for i, e in enumerate(self.exchanges) if key is not None and e.key == key), None)
+
     def clear(self) -> None:
         """Forgets everything that was said."""
         self.exchanges.clear()
@@ -56,7 +64,7 @@ class Conversation:
 
     def open(self, key: Hashable, model: Model) -> OpenExchange:
         """Begins an exchange: sets the model's script to where it has to start."""
-        place = next((i for i, e in enumerate(self.exchanges) if key is not None and e.key == key), None)
+        place = self._place(key)
         self.changes += 1
         return OpenExchange(self, place, key, model)
 

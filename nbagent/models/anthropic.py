@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbagent.models.keys import Key
     from nbagent.models.prices import Price
 
-_OURS = {"messages", "system", "tools", "stream", "model", "timeout", "extra_headers", "self"}
+_OURS = {"messages", "system", "tools", "stream", "model", "timeout", "extra_headers", "max_tokens", "self"}
 
 
 class AnthropicModel(RemoteModel):

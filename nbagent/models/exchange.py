@@ -6,8 +6,7 @@ It is read here, byte by byte, since only so it can be told whether a reply is w
 from __future__ import annotations
 
 import json
-import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from nbagent.models.wires.draft import table
 from nbagent.models.wires.failures import failure, stream_failure
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 
     from nbagent.messages import ModelReply
     from nbagent.models.model import Piece
+    from nbagent.models.wires.draft import Draft
 
-MAX_BYTES = 64 * 2**20
-"""A reply of a model is shorter than this."""
 _HTML = ("<!doctype", "<html", "<?xml", "<head", "<body")
 
 
@@ -31,18 +29,17 @@ class Reader(Protocol):
     def whole(self, data: dict[str, Any]) -> Iterator[Piece]: ...
     def fits(self, data: dict[str, Any]) -> bool: ...
     def reply(self) -> ModelReply: ...
+    @property
+    def draft(self) -> Draft: ...
 
 
 class Exchange:
     """One answer, from its first byte to the reply. Knows no network."""
 
-    def __init__(self, reader: Reader, seconds: float) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._decoder = Decoder()
-        self._end = time.monotonic() + seconds
-        self._seconds = seconds
         self._body = bytearray()
-        self._read = 0
         self._streamed: bool | None = None
         """Whether it is a stream of events; None while that is not known."""
         self._type = ""
@@ -50,21 +47,19 @@ class Exchange:
     def head(self, content_type: str) -> None:
         """What the answer says it is."""
         self._type = content_type.partition(";")[0].strip().lower()
-        if self._type == "text/event-stream":
-            self._streamed = True
+
+    @property
+    def ended(self) -> bool:
+        """Whether the protocol's own end has come: what follows does not matter."""
+        return bool(self._streamed) and self._reader.draft.ended and bool(self._reader.draft.finish)
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
         """The pieces in these bytes. Raises ModelError."""
-        if time.monotonic() > self._end:
-            raise failure("timeout", f"not done after {self._seconds:g} seconds")
-        self._read += len(chunk)
-        if self._read > MAX_BYTES:
-            raise failure("bad_response", f"more than {MAX_BYTES:,} bytes")
         if not self._streamed:
             self._body += chunk
-            if self._streamed is None and len(self._body.lstrip()) >= 6:
-                # Not every server names the type of a stream rightly.
-                self._streamed = self._body.lstrip().startswith((b"data:", b"event:", b":"))
+            if self._streamed is None and len(self._body.strip(_BLANK)) >= 6:
+                # Not every server names the type of its answer rightly: what it looks like is what it is.
+                self._streamed = self._body.lstrip(_BLANK).startswith((b"data:", b"event:", b":", b"id:", b"retry:"))
             if not self._streamed:
                 return
             chunk, self._body = bytes(self._body), bytearray()
@@ -80,12 +75,15 @@ class Exchange:
 
     def _events(self, events: Iterator[Any]) -> Iterator[Piece]:
         for event in events:
-            if event.data == "[DONE]":
-                yield from self._reader.event(event.name, event.data)
+            said = event.data.strip()
+            if not said:
+                continue  # a sign of life
+            if said == "[DONE]":
+                yield from self._reader.event(event.name, said)
                 continue
-            data = table(_json(event.data, transient=True))
-            if isinstance(data.get("error"), dict) and event.name != "error" and not data.get("choices"):
-                raise stream_failure(data["error"])
+            data = table(_json(said, transient=True))
+            if event.name != "error" and (error := _error_in(data)) is not None:
+                raise stream_failure(error)
             yield from self._reader.event(event.name, data)
 
     def _whole(self, body: bytes) -> Iterator[Piece]:
@@ -94,12 +92,25 @@ class Exchange:
             raise failure("incomplete", "the answer is empty", transient=True)
         if self._type == "text/html" or text.lstrip()[:20].lower().startswith(_HTML):
             raise failure("bad_response", f"{self._type or 'HTML'}: {text}")
-        data = table(_json(text))
-        if isinstance(data.get("error"), dict):
-            raise stream_failure(data["error"])
+        data = table(_json(text.lstrip("\ufeff")))
+        if (error := _error_in(data)) is not None:
+            raise stream_failure(error)
         if not self._reader.fits(data):
             raise failure("bad_response", text)
         yield from self._reader.whole(data)
+
+
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+
+
+def _error_in(data: dict[str, Any]) -> dict[str, Any] | None:
+    """An error that a server sends in the place of an answer, in any of the forms there are."""
+    error = data.get("error")
+    if isinstance(error, dict) and not data.get("choices"):
+        return table(cast("object", error))
+    if isinstance(error, str) and error and not data.get("choices"):
+        return {"message": error}
+    return data if data.get("object") == "error" else None
 
 
 def _json(text: str, *, transient: bool = False) -> Any:

@@ -42,8 +42,8 @@ class Key:
         value = self._read()
         if value is None:
             raise missing(self.variable)
-        know(value, self.variable)
         check(value, self.variable)
+        know(value, self.variable)
         return value
 
     def __repr__(self) -> str:

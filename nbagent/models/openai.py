@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Api = Literal["chat", "responses"]
 _OURS = {"messages", "input", "instructions", "tools", "stream", "stream_options", "model", "store", "include", "n",
-    "timeout", "extra_headers", "self"}  # fmt: skip
+    "timeout", "extra_headers", "max_tokens", "max_completion_tokens",
+    "max_output_tokens", "self"}  # fmt: skip
 
 
 class OpenAIModel(RemoteModel):

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from nbagent.errors import ConfigError
+from nbagent.errors import FOREIGN, ConfigError
 from nbagent.models import keys
+from nbagent.models.opened import Opened
 from nbagent.redact import know_environment
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from nbagent.models.model import Model
     from nbagent.models.prices import Price
+    from nbagent.models.remote import RemoteModel
 
 _APIS = ("chat", "responses", "anthropic")
 _LOCAL = {"localhost", "127.0.0.1", "::1", "0.0.0.0"}  # noqa: S104 - an address to compare with, not to listen on
@@ -67,22 +71,33 @@ class Providers:
 
     def __init__(self, known: Iterable[Provider]) -> None:
         self._known = {provider.name: provider for provider in known}
+        self._configured: dict[str, Provider] = {}
+        self._broken: dict[str, str] = {}
+        """Providers that an installed package offers and that cannot be loaded, with the reason."""
         self._looked_for_more = False
         self.default_model = ""
         """What `open_model(None)` opens; empty for nothing."""
 
     def add(self, name: str, described: Provider | Mapping[str, Any]) -> None:
         """Adds a provider, or puts another in the place of one. Raises ConfigError naming what is wrong."""
-        self._known[name] = described if isinstance(described, Provider) else _described(name, described)
+        self._known[name] = _provider(name, described)
+
+    def configure(self, table: Mapping[str, Provider | Mapping[str, Any]]) -> None:
+        """Sets what a notebook adds to the table or changes in it; what it had set before is gone."""
+        self._configured = {name: _provider(name, described) for name, described in table.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
         self._find_more()
-        return tuple(self._known)
+        return tuple({**self._known, **self._configured})
 
     def get(self, name: str) -> Provider | None:
+        if name in self._configured:
+            return self._configured[name]
         if name not in self._known:
             self._find_more()
+        if name in self._broken:
+            raise ConfigError(f"the provider {name!r} of an installed package cannot be loaded: {self._broken[name]}")
         return self._known.get(name)
 
     def unknown(self, name: str) -> ConfigError:
@@ -101,8 +116,12 @@ class Providers:
             return
         self._looked_for_more = True
         for point in entry_points(group="nbagent.models"):
-            if point.name not in self._known:
+            if point.name in self._known:
+                continue
+            try:
                 self.add(point.name, point.load())
+            except FOREIGN as error:  # another package's code
+                self._broken[point.name] = f"{type(error).__name__}: {error}"
 
 
 providers = Providers(_TABLE)
@@ -137,8 +156,12 @@ def open_model(
     if not named and not base_url:
         raise ConfigError("no model is named, and there is no default: %config NBAgent.model = 'openai:…'")
     know_environment()
+    if base_url:
+        _check_url(base_url)
     provider, name = _parse(named, base_url)
     if name == "test" and provider.name == "test":
+        if base_url or api or api_key_env or params:
+            raise ConfigError("model test sends nothing: leave out base_url, api, api_key_env and params")
         from nbagent.models.dummy import TestModel
 
         return TestModel()
@@ -151,10 +174,14 @@ def open_model(
     }  # fmt: skip
     if timeout is not None:
         options["timeout"] = timeout
-    return _client(provider, name, api or provider.api, options)
+    if api and provider.api == "anthropic":
+        raise ConfigError(f"api: {provider.name} has one API of its own; leave `api` out")
+    made = _client(provider, name, api or provider.api, options)
+    made.opened_as = Opened(named or None, base_url, api, api_key_env, dict(params) if params else None)
+    return made
 
 
-def _client(provider: Provider, name: str, api: str, options: dict[str, Any]) -> Model:
+def _client(provider: Provider, name: str, api: str, options: dict[str, Any]) -> RemoteModel:
     if api == "anthropic":
         from nbagent.models.anthropic import AnthropicModel
 
@@ -172,6 +199,8 @@ def _parse(named: str, base_url: str | None) -> tuple[Provider, str]:
         return _at(base_url), "default"  # a server of one model, such as llama.cpp, takes any name
     cut = min((i for i in (named.find(":"), named.find("/")) if i > 0), default=len(named))
     provider, model = providers.get(named[:cut]), named[cut + 1 :].strip()
+    if base_url and provider is not None and named[cut : cut + 1] != ":":
+        return _at(base_url), named  # `openai/gpt-oss-20b` and `mistral` are also names that servers give to models
     if provider is None and base_url is not None:
         return _at(base_url), named
     if provider is None:
@@ -193,16 +222,25 @@ def _configured_url(provider: Provider) -> str:
     if provider.name != "openai":
         return ""
     if "OPENAI_API_BASE" in os.environ and "OPENAI_BASE_URL" not in os.environ:
-        warnings.warn("OPENAI_API_BASE is out of use and ignored; set OPENAI_BASE_URL", UserWarning, stacklevel=4)
+        # Explicit, since the usual form would show a path and a line of this file.
+        warnings.warn_explicit(
+            "OPENAI_API_BASE is out of use and ignored; set OPENAI_BASE_URL", UserWarning, "nbagent", 1
+        )
     return os.environ.get("OPENAI_BASE_URL", "")
 
 
 def _check_url(url: str) -> None:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise ConfigError(f"base_url: expected an address such as http://127.0.0.1:8000/v1 ({error})") from None
+    if "@" in url or parts.query or parts.fragment:
+        raise ConfigError(
+            "base_url: an address takes no user, password or query; name the environment variable of a key: api_key_env"
+        )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(f"base_url: expected an address such as http://127.0.0.1:8000/v1, got {url!r}")
-    if parts.username or parts.password:
-        raise ConfigError("base_url: an address takes no user and no password; set a key as an environment variable")
 
 
 def _key(
@@ -213,14 +251,35 @@ def _key(
         return find(variable)
     if not provider.key_variable:
         return None
-    host = urlsplit(url).hostname
-    if given_url is not None and host != urlsplit(provider.base_url).hostname:
-        if host in _LOCAL:
+    parts, own = urlsplit(url), urlsplit(provider.base_url)
+    host = parts.hostname
+    if given_url is not None and (parts.scheme, host, parts.port) != (own.scheme, own.hostname, own.port):
+        if _is_private(host or ""):
             return None
         raise ConfigError(
             f"{provider.key_variable} is not sent to {host}: name the variable of its key, api_key_env: NAME"
         )
     return find(provider.key_variable)
+
+
+def _is_private(host: str) -> bool:
+    """Whether a host is this machine or one of a local network, where a model needs no key."""
+    if host in _LOCAL or host.endswith(".local") or "." not in host.strip("[]"):
+        return ":" not in host or host in _LOCAL
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return False
+
+
+def _provider(name: str, described: object) -> Provider:
+    if isinstance(described, Provider):
+        return described
+    if not isinstance(described, Mapping):
+        raise ConfigError(
+            f"provider {name!r}: expected {{'base_url': …, 'key_variable': …}}, got {type(described).__name__}"
+        )
+    return _described(name, cast("Mapping[str, Any]", described))
 
 
 def _described(name: str, described: Mapping[str, Any]) -> Provider:
@@ -232,5 +291,7 @@ def _described(name: str, described: Mapping[str, Any]) -> Provider:
         raise ConfigError(f"provider {name!r}: base_url is missing, such as http://127.0.0.1:8000/v1")
     if described.get("api", "chat") not in _APIS:
         raise ConfigError(f"provider {name!r}: api is one of {', '.join(_APIS)}, not {described['api']!r}")
+    if isinstance(described.get("quirks"), str):
+        raise ConfigError(f"provider {name!r}: quirks is a list, such as ['max_tokens']")
     fit: dict[str, Any] = {**described, "quirks": frozenset(described.get("quirks", _OLD))}
     return Provider(name, **fit)

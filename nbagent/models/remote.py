@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from msgspec.structs import replace
@@ -15,20 +16,24 @@ from msgspec.structs import replace
 from nbagent.errors import ConfigError, ModelError, NBAgentError
 from nbagent.messages import ModelReply
 from nbagent.models.exchange import Exchange, Reader
+from nbagent.models.network import Deadline, keep_deadlines, until
 from nbagent.models.prices import Price, priced
 from nbagent.models.wires.failures import status_failure, status_of, transport_failure
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator
 
     from nbagent.messages import ModelRequest
     from nbagent.models.keys import Key
     from nbagent.models.model import Piece
+    from nbagent.models.opened import Opened
 
 IDLE = 60.0
 """Seconds of silence after which a call is given up."""
 TIMEOUT = 600.0
 """Seconds after which a call is given up, by default."""
+AFTER_THE_END = 0.5
+"""Seconds that a server has to close its answer after the reply's end; then the connection is given up."""
 PLACEHOLDER = "nbagent-puts-the-key-here"
 """What the SDK takes for the key; the real one takes its place when the request leaves."""
 
@@ -58,6 +63,8 @@ class RemoteModel(ABC):
         self.timeout = _seconds(timeout)
         self.streaming = streaming
         self.price = price
+        self.opened_as: Opened | None = None
+        """How `open_model` was asked for it."""
         self._key = key
         self._sync: Any = None
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
@@ -72,11 +79,17 @@ class RemoteModel(ABC):
         seconds = self._time_for(request)
         failed: NBAgentError | None = None
         try:
-            exchange, body = Exchange(self._reader(), seconds), self._body(request)
-            with self._send(self._client(), body, self._timeouts(seconds)) as response:
-                exchange.head(response.headers.get("content-type", ""))
-                for chunk in response.iter_bytes():
-                    yield from map(self._priced, exchange.feed(chunk))
+            exchange, body = Exchange(self._reader()), self._body(request)
+            with until(deadline := Deadline(seconds)):
+                try:
+                    with self._send(self._client(), body, self._timeouts(seconds)) as response:
+                        exchange.head(response.headers.get("content-type", ""))
+                        for chunk in response.iter_bytes():
+                            yield from map(self._priced, exchange.feed(chunk))
+                            _hurry(exchange, deadline)
+                except Exception:
+                    if not exchange.ended:
+                        raise
             yield from map(self._priced, exchange.end())
         except Exception as error:  # noqa: BLE001  SDKs and their transports raise what they like
             failed = self._told(error)
@@ -88,15 +101,19 @@ class RemoteModel(ABC):
         seconds = self._time_for(request)
         failed: NBAgentError | None = None
         try:
-            exchange, body = Exchange(self._reader(), seconds), self._body(request)
+            exchange, body = Exchange(self._reader()), self._body(request)
             client = await self._aclient()
-            async with self._send(client, body, self._timeouts(seconds)) as response:
-                exchange.head(response.headers.get("content-type", ""))
-                async for chunk in (
-                    response.aiter_bytes() if hasattr(response, "aiter_bytes") else response.iter_bytes()
-                ):
-                    for piece in map(self._priced, exchange.feed(chunk)):
-                        yield piece
+            with until(deadline := Deadline(seconds)):
+                try:
+                    async with self._send(client, body, self._timeouts(seconds)) as response:
+                        exchange.head(response.headers.get("content-type", ""))
+                        async for chunk in response.iter_bytes():
+                            for piece in map(self._priced, exchange.feed(chunk)):
+                                yield piece
+                            _hurry(exchange, deadline)
+                except Exception:
+                    if not exchange.ended:
+                        raise
             for piece in map(self._priced, exchange.end()):
                 yield piece
         except Exception as error:  # noqa: BLE001  SDKs and their transports raise what they like
@@ -139,6 +156,7 @@ class RemoteModel(ABC):
             import httpx2
 
             http = httpx2.Client(auth=self._auth(), follow_redirects=False)
+            keep_deadlines(http)
             self._sync = self._open(http, asynchronous=False)
             weakref.finalize(self, http.close)
         return self._sync
@@ -150,26 +168,33 @@ class RemoteModel(ABC):
             import httpx2
 
             http = httpx2.AsyncClient(auth=self._auth(), follow_redirects=False)
+            keep_deadlines(http)
             keeper = _open_until_the_loop_ends(http)
             await anext(keeper)
             self._async[loop] = self._open(http, asynchronous=True), keeper
         return self._async[loop][0]
 
     def _auth(self) -> Any:
-        """Puts the key into the headers of a request as it leaves, and only where it belongs."""
+        """Puts the key into the headers of a request as it leaves, and only where it belongs.
+
+        The SDKs also send what they find in variables of their own (custom headers, organization, project): that goes
+        to their makers' hosts only, and never in the place of the key that was chosen.
+        """
         import httpx2
 
-        key, host = self._key, httpx2.URL(self.base_url).host
+        key, home = self._key, httpx2.URL(self.base_url)
 
         class KeyInPlace(httpx2.Auth):
             def auth_flow(self, request: Any) -> Any:
-                for header, value in list(request.headers.items()):
-                    if PLACEHOLDER not in value:
-                        continue
-                    if key is None or request.url.host != host:
-                        del request.headers[header]
-                    else:
-                        request.headers[header] = value.replace(PLACEHOLDER, key.reveal())
+                header = next(
+                    (name for name, value in request.headers.items() if PLACEHOLDER in value), "authorization"
+                )
+                for name in list(request.headers):
+                    if not _is_ordinary(name) and not (name in _MAKERS and request.url.host == "api.openai.com"):
+                        del request.headers[name]
+                if key is not None and (request.url.host, request.url.port) == (home.host, home.port):
+                    value = key.reveal()
+                    request.headers[header] = value if header == "x-api-key" else f"Bearer {value}"
                 yield request
 
         return KeyInPlace()
@@ -193,6 +218,8 @@ class RemoteModel(ABC):
             told = error
         elif isinstance(error, NBAgentError):
             return error
+        elif isinstance(error.__cause__, ModelError):
+            told = error.__cause__  # of ours, on its way through the SDK
         else:
             status = status_of(error)
             found: Any = error
@@ -212,6 +239,23 @@ class RemoteModel(ABC):
         raise TypeError(f"{self.name} is not pickled or copied: open it anew, open_model({self.name!r})")
 
 
+_MAKERS = ("openai-organization", "openai-project")
+_ORDINARY = {
+    "host", "accept", "accept-encoding", "connection", "content-length", "content-type", "user-agent",
+    "transfer-encoding", "anthropic-version", "anthropic-beta",
+}  # fmt: skip
+
+
+def _is_ordinary(header: str) -> bool:
+    return header in _ORDINARY or header.startswith("x-stainless-")
+
+
+def _hurry(exchange: Exchange, deadline: Deadline) -> None:
+    """A reply that is whole does not wait for a server that keeps the line open."""
+    if exchange.ended:
+        deadline.shorten(AFTER_THE_END)
+
+
 async def _open_until_the_loop_ends(http: Any) -> AsyncIterator[None]:
     """`asyncio.run` closes the async generators that are still open when it ends; so this one closes the client."""
     try:
@@ -224,7 +268,8 @@ def checked_params(params: Mapping[str, Any], accepted: set[str], ours: set[str]
     """Raises ConfigError for a parameter that the installed SDK does not take, or that nbagent sets itself."""
     for name in params:
         if name in ours:
-            raise ConfigError(f"params: {name!r} is set by nbagent itself; leave it out")
+            how = "write max_tokens: N in its place" if "max" in name else "leave it out"
+            raise ConfigError(f"params: {name!r} is set by nbagent itself; {how}")
         if name not in accepted:
             from difflib import get_close_matches
 
@@ -233,6 +278,10 @@ def checked_params(params: Mapping[str, Any], accepted: set[str], ours: set[str]
                 f"did you mean {near[0]!r}?" if near else f'to send it all the same: {{"extra_body": {{"{name}": …}}}}'
             )
             raise ConfigError(f"params: the installed {package} SDK takes no {name!r}; {hint}")
+    extra: Any = params.get("extra_body")
+    for name in extra if isinstance(extra, Mapping) else ():  # pyright: ignore[reportUnknownVariableType]
+        if name in ours:
+            raise ConfigError(f"params: extra_body may not hold {name!r}, which is set by nbagent itself")
 
 
 def _seconds(value: object) -> float:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, assert_never, cast
+
+from msgspec.structs import replace
 
 from nbagent.agents.agent import Agent
 from nbagent.errors import FOREIGN, CellError, ConfigError, MissingKey, ModelError, ToolDefinitionError
 from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
+from nbagent.models.opened import Opened
 from nbagent.models.providers import open_model, providers
+from nbagent.models.remote import RemoteModel
 from nbagent.models.scripted import ScriptedLLM
 from nbagent.notebook.fields import Budget, is_path
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
@@ -46,6 +51,28 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
     existing = find(spec.name, namespace)
     if existing is not None and not has_header and not _configures(spec):
         return existing
+    made, anew = _described(cell, existing, namespace)
+    if existing is None:
+        bind[spec.name] = made
+        return made
+    existing.become(made)
+    if anew:
+        existing.restart_script()
+    return existing
+
+
+def draft(cell: Cell, namespace: Namespace) -> Agent:
+    """The agent that `build` would give, with its conversation, as one of its own: nothing is bound or changed."""
+    existing = find(cell.spec.name, namespace)
+    made, _ = _described(cell, existing, namespace)
+    if existing is not None:
+        made.share_conversation(existing)
+    return made
+
+
+def _described(cell: Cell, existing: Agent | None, namespace: Namespace) -> tuple[Agent, bool]:
+    """An agent as the cell describes it, and whether its model is named, so that its script starts anew."""
+    spec, has_header = cell.spec, cell.has_header
     kept = None if has_header else existing
     model, anew = _model(spec, existing, namespace)
     system = _system(cell, kept, namespace)
@@ -56,13 +83,7 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
         "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
         "limits": _limits(spec, kept),
     }
-    if existing is None:
-        bind[spec.name] = existing = Agent(spec.name, model, system, **options)
-    else:
-        existing.configure(model=model, system_prompt=system, **options)
-    if anew:
-        existing.restart_script()
-    return existing
+    return Agent(spec.name, model, system, **options), anew
 
 
 def find(name: str, namespace: Namespace) -> Agent | None:
@@ -131,8 +152,10 @@ def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> tupl
     if spec.script is not None:
         if spec.model not in (None, "scripted"):
             raise CellError(f"script and model: {spec.model!r} are both given; a script is the model, so drop `model`")
+        _refuse_settings(spec, "a script takes no settings of a model")
         return _script(spec.script, namespace), True
     if spec.model == "scripted":
+        _refuse_settings(spec, "a script takes no settings of a model")
         if existing is None or not isinstance(existing.model, ScriptedLLM):
             raise CellError(
                 f"agent {spec.name!r} has no script yet: write `script:` with its replies above a line `---`"
@@ -141,7 +164,12 @@ def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> tupl
     if spec.model is None and existing is not None and not any(getattr(spec, field) for field in _OF_THE_MODEL):
         return existing.model, False
     variable = _model_variable(spec, namespace)
-    return (variable, True) if variable is not None else (_opened(spec), True)
+    return (variable, True) if variable is not None else (_opened(spec, existing), True)
+
+
+def _refuse_settings(spec: CellSpec, why: str) -> None:
+    if said := [field for field in _OF_THE_MODEL if getattr(spec, field) is not None]:
+        raise CellError(f"{said[0]}: {why}; leave it out")
 
 
 def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
@@ -154,24 +182,40 @@ def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
         if providers.get(named) is not None or named == "test":
             return None
         raise CellError(f"model: {named!r} is {_a(value)}, not a model; {_HOW_TO}")
-    if said := [field for field in _OF_THE_MODEL if getattr(spec, field)]:
-        raise CellError(f"{said[0]}: the variable {named!r} holds a model already, with its own settings")
+    _refuse_settings(spec, f"the variable {named!r} holds a model already, with its own settings")
     return value
 
 
-def _opened(spec: CellSpec) -> Model:
-    """A model of a provider."""
-    if spec.model is None and spec.base_url is None and not providers.default_model:
+def _opened(spec: CellSpec, existing: Agent | None) -> Model:
+    """A model of a provider: the one that the cell describes, or the agent's own with what the cell changes of it."""
+    asked = _asked(spec, existing)
+    if asked.model is None and asked.base_url is None and not providers.default_model:
         raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
     try:
         return open_model(
-            spec.model, base_url=spec.base_url, api=spec.api, api_key_env=spec.api_key_env, params=spec.params,
+            asked.model, base_url=asked.base_url, api=asked.api, api_key_env=asked.api_key_env, params=asked.params,
             check_key=not spec.dry,
         )  # fmt: skip
     except ConfigError as error:
         if isinstance(error, MissingKey) and spec.skip_without_key:
             raise  # the cell knows what to do about it
-        raise CellError(f"model {spec.model or spec.base_url or providers.default_model}: {error}") from None
+        raise CellError(f"model {asked.model or asked.base_url or providers.default_model}: {error}") from None
+
+
+def _asked(spec: CellSpec, existing: Agent | None) -> Opened:
+    """What is asked of `open_model`. A model of a known provider stands for itself; the rest is kept."""
+    said = Opened(spec.model, spec.base_url, spec.api, spec.api_key_env, spec.params)
+    if existing is None or (spec.model and providers.get(re.split("[:/]", spec.model)[0]) is not None):
+        return said
+    if spec.model == "test":
+        return said
+    before = existing.model.opened_as if isinstance(existing.model, RemoteModel) else None
+    if before is None:
+        if spec.model is None and spec.base_url is None:
+            _refuse_settings(spec, f"the model of {spec.name!r} takes no settings")
+        return said
+    changed = {field: value for field in Opened.__struct_fields__ if (value := getattr(said, field)) is not None}
+    return replace(before, **changed)
 
 
 def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Model:

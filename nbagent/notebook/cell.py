@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nbagent.errors import CellError
 from nbagent.notebook import MAGICS
+from nbagent.notebook.credentials import refuse_keys
 from nbagent.notebook.header import read_header
 from nbagent.notebook.options import parse_options, split_line_magic
 from nbagent.notebook.spec import ALIASES, CellSpec, read_spec
@@ -63,6 +64,8 @@ def parse_cell(line: str, body: str) -> Cell:
 
     Body line i is cell line i + 1, here and in every error. Raises CellError, and nothing else, on any text.
     """
+    refuse_keys(line, None)
+    refuse_keys(body, 2)
     options = parse_options(line)
     if options.help is not None:
         return Cell(CellSpec(), help=options.help)
@@ -82,6 +85,7 @@ def parse_cell(line: str, body: str) -> Cell:
 
 def parse_line(line: str) -> LineCell:
     """What a line `%agent …` says; `line` is what follows `%agent`."""
+    refuse_keys(line, None)
     found = split_line_magic(line)
     spec, origins = read_spec({}, found.options.said)
     cell = Cell(spec, found.task, help=found.options.help, origins=origins)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError, MissingKey
 from nbagent.notebook import dry
-from nbagent.notebook.build import Namespace, agents, build, find, images, text
+from nbagent.notebook.build import Namespace, agents, build, draft, find, images, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
 from nbagent.notebook.identity import CellIdentity
@@ -42,6 +42,10 @@ class Job:
     """The agent's newest result before this run."""
 
 
+class _Skipped(Exception):
+    """The cell is not run, and says so."""
+
+
 class Cells:
     """Runs the agent cells of one shell."""
 
@@ -49,6 +53,8 @@ class Cells:
         self._shell = shell
         self._identity = CellIdentity()
         self._config = register(shell)
+        self._skipped: dict[str, str] = {}
+        """Why the newest description of an agent was skipped, by its name."""
 
     @property
     def _namespace(self) -> MutableMapping[str, Any]:
@@ -152,21 +158,38 @@ class Cells:
             raise CellError(f"Cell line {cell.task_line}: the task is empty, since its references have empty values")
         shown = images(spec, namespace)
         apply(self._config, self._shell)
+        if spec.dry and cell.task:
+            agent, key = draft(cell, namespace), self._identity.key_to_come(self._shell)
+            show(self._shell, dry.shown(agent, agent.observe(task, images=shown, key=key)))
+            return None
         try:
-            agent = build(cell, namespace=namespace, bind=self._namespace)
-        except MissingKey as missing:
-            if not spec.skip_without_key:
-                raise
-            show(self._shell, {"text/plain": f"skipped: {str(missing).removeprefix('no key: ').partition('. ')[0]}"})
+            agent = self._built(cell, namespace)
+        except _Skipped as skipped:
+            show(self._shell, {"text/plain": str(skipped)})
             return None
         if not cell.task:
             if not spec.quiet:
                 show(self._shell, agent.card)
             return None
-        if spec.dry:
-            show(self._shell, dry.shown(agent, agent.observe(task, images=shown)))
-            return None
         return Job(agent, task, self._identity.next_key(self._shell), spec.out, shown, bool(spec.quiet), agent.last)
+
+    def _built(self, cell: Cell, namespace: Namespace) -> Agent:
+        """The cell's agent. Raises `_Skipped` where its key is missing and the cell says what to do then."""
+        spec = cell.spec
+        why = self._skipped.get(spec.name)
+        if why is not None and spec.model is None and spec.script is None:
+            # The agent that its newest description would have made is not there; an older one must not answer.
+            raise _Skipped(why) if spec.skip_without_key else CellError(f"agent {spec.name!r} is not there: {why}")
+        try:
+            agent = build(cell, namespace=namespace, bind=self._namespace)
+        except MissingKey as missing:
+            if not spec.skip_without_key:
+                raise
+            why = f"skipped: {str(missing).removeprefix('no key: ').partition('. ')[0]}"
+            self._skipped[spec.name] = why
+            raise _Skipped(why) from None
+        self._skipped.pop(spec.name, None)
+        return agent
 
     def _look_after(self, parsed: LineCell, namespace: Namespace) -> None:
         """A subcommand of `%agent`."""

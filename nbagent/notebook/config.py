@@ -43,8 +43,7 @@ def apply(config: NBAgent, shell: InteractiveShell) -> None:
     from nbagent.redact import know_environment
 
     providers.default_model = config.model
-    for name, described in config.providers.items():
-        providers.add(name, described)
+    providers.configure(config.providers)
     settings.dotenv = config.dotenv
     settings.ask = _asker(shell)
     know_environment()

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from nbagent.errors import CellError
 from nbagent.notebook.header import Items, Node, Scalar, Table, shorten
+from nbagent.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 _CREDENTIAL = re.compile(r"(?<![a-z])keys?(?![a-z])|apikey|token(?!s)|secret|passw|passphrase|credential")
-SECRET = re.compile(r"(?i)(?<![a-z0-9])(?:sk|pk|rk)-|gh[opsu]_|github_pat|AKIA|AIza")
+SECRET = re.compile(r"(?i)(?<![a-z0-9])(?:(?:sk|pk|rk)-|gsk_|hf_)|gh[opsu]_|github_pat|AKIA|AIza")
+_MARKS = ("‹redacted key›", "‹redacted token›", "‹redacted private key›")
 
 
 def unknown(what: str, word: str, known: Collection[str], where: str) -> CellError:
@@ -36,6 +38,15 @@ def credential(where: str) -> CellError:
         f"{where}: a cell takes no keys, tokens or passwords. This one is in the notebook and in IPython's history "
         "now: rotate it, and set the new one as an environment variable (OPENAI_API_KEY, ANTHROPIC_API_KEY, …)."
     )
+
+
+def refuse_keys(text: str, first_line: int | None) -> None:
+    """Raises where a text holds what is surely a key; `first_line` is its cell line, None for a magic line."""
+    if not any(mark in redact(text) for mark in _MARKS):
+        return
+    lines = text.split("\n")
+    place = next((n for n, line in enumerate(lines) if any(mark in redact(line) for mark in _MARKS)), 0)
+    raise credential("Magic line" if first_line is None else f"Cell line {first_line + place}")
 
 
 _TAKES_ANYTHING = ("system",)

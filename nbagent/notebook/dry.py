@@ -10,6 +10,7 @@ from nbagent.errors import CellError
 from nbagent.models.remote import RemoteModel
 from nbagent.models.wires import anthropic, chat, responses
 from nbagent.views.dry import Dry, Wire, dry_bundle
+from nbagent.views.safe import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def compared(one: Prompt, other: Prompt, names: tuple[str, str]) -> dict[str, st
     """What changed from the one prompt to the other, line by line."""
     lines = difflib.unified_diff(_lines(one), _lines(other), *names, lineterm="", n=2)
     text = "\n".join(lines) or f"{names[0]} and {names[1]} are the same"
-    return {"text/plain": text}
+    return {"text/plain": visible(text)}
 
 
 def _lines(prompt: Prompt) -> list[str]:

@@ -111,7 +111,9 @@ def read_environment(node: Node, where: str) -> str:
     text = read_word(node, where)
     if SECRET.search(text):
         raise credential(where.partition(":")[0])
-    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,99}", text):
+    # A key of letters and digits is no name, whoever made it.
+    looks_like_a_key = len(text) >= 20 and "_" not in text and re.search("[0-9]", text)
+    if looks_like_a_key or not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,99}", text):
         raise CellError(f"{where} must be the name of an environment variable, such as OPENAI_API_KEY.")
     return text
 
@@ -130,12 +132,28 @@ def read_params(node: Node, where: str) -> dict[str, Any]:
         found: Any = as_json(node)
     else:
         try:
-            found = json.loads(read_text(node, expected))
+            found = _json(read_text(node, expected))
         except ValueError as error:
             raise CellError(f"{expected} or its JSON text ({error}); got {_shown(node)}.") from None
     if not isinstance(found, dict):
         raise CellError(f"{expected}; got {_shown(node)}.")
     return cast("dict[str, Any]", found)
+
+
+def _json(text: str) -> Any:
+    """JSON without NaN, Infinity and keys that come twice."""
+    return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_doubles)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key comes twice")
+    return found
 
 
 def read_images(node: Node, where: str) -> tuple[str, ...]:

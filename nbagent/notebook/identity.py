@@ -17,14 +17,22 @@ class CellIdentity:
         self._runs = 0
 
     def next_key(self, shell: object) -> Hashable:
+        """The key of the run that begins now."""
+        self._request, self._runs, key = self._next(shell)
+        return key
+
+    def key_to_come(self, shell: object) -> Hashable:
+        """What `next_key` would say, without a run."""
+        return self._next(shell)[2]
+
+    def _next(self, shell: object) -> tuple[str, int, Hashable]:
         parent = _parent(shell)
         cell = parent.get("metadata", {}).get("cellId")
         if not cell:
-            return None
+            return self._request, self._runs, None
         request = parent.get("header", {}).get("msg_id", "")
-        self._runs = self._runs + 1 if request == self._request else 0
-        self._request = request
-        return (cell, self._runs)
+        runs = self._runs + 1 if request == self._request else 0
+        return request, runs, (cell, runs)
 
 
 def _parent(shell: object) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from nbagent.errors import CellError
+from nbagent.notebook.credentials import refuse_keys
 
 _HOW = "write `%prompt NAME TASK…`, `%prompt NAME`, `%prompt NAME@2`, or `%prompt diff NAME@1 NAME@2`"
 _RUN = re.compile(r"([^\W\d]\w*)(?:@([1-9][0-9]{0,8}))?")
@@ -33,8 +34,9 @@ class PromptLine:
 
 def parse_prompt(line: str) -> PromptLine:
     """Reads what follows `%prompt`. Raises CellError."""
-    word, _, rest = line.strip().partition(" ")
-    rest = rest.strip()
+    refuse_keys(line, None)
+    word, *more = line.split(maxsplit=1) or [""]
+    rest = more[0].strip() if more else ""
     if word == "diff":
         names = rest.split()
         if len(names) != 2:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # fmt: off
 RESERVED = frozenset({
     "list", "show", "reset", "help", "undo", "fork", "approve", "reject", "resume", "pending", "runs", "view",
-    "compare", "freeze", "verify", "chaos", "export", "lint", "doctor", "status", "next",
+    "compare", "freeze", "diff", "verify", "chaos", "export", "lint", "doctor", "status", "next",
 })
 # fmt: on
 """Subcommands of `%agent`, now or later; no agent has such a name."""

@@ -10,9 +10,9 @@ import ast
 import inspect
 import re
 import tokenize
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from IPython.core.inputtransformer2 import EscapedCommand
+from IPython.core.inputtransformer2 import EscapedCommand, MagicAssign
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbagent.notebook import MAGICS
@@ -71,6 +71,27 @@ class QuestionLine(EscapedCommand):
         return None
 
 
+class AssignedQuestion(MagicAssign):
+    """The same for `answer = %agent bot What now?`."""
+
+    priority = 1
+
+    @classmethod
+    def find(cls, tokens_by_line: list[list[tokenize.TokenInfo]]) -> AssignedQuestion | None:
+        questions = [line for line in tokens_by_line if line and _ASSIGNED.fullmatch(line[0].line)]
+        found: Any = super().find(questions)  # pyright: ignore[reportUnknownMemberType]
+        if found is not None:
+            # IPython goes by the column first, and a request for help begins with the line.
+            found.column, found.start_col = found.start_col, 0
+        return found
+
+    def transform(self, lines: Lines) -> Lines:
+        one: Any = self
+        one.start_col = one.column
+        return super().transform(lines)  # pyright: ignore[reportUnknownMemberType]
+
+
+_ASSIGNED = re.compile(r"[^%=]*=\s*%(?:agent|prompt)\s+\S+\s+\S[^\n]*\?\s*")
 _QUESTION = re.compile(r"\s*%(?:agent|prompt)\s+\S+\s+\S[^\n]*\?\s*")
 
 

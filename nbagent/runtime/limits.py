@@ -36,10 +36,12 @@ class Meter:
         self._limits = limits
         self._used = Usage(cost=Decimal(0))
         self._began = monotonic()
+        self._unreported = False
 
     def add(self, request: ModelRequest, reply: ModelReply) -> None:
         """Counts a reply."""
         if reply.usage is None:
+            self._unreported = True
             written = len(reply.content) + sum(len(call.arguments) for call in reply.tool_calls)
             self._used += Usage(-(-request.characters // 4), -(-written // 4), estimated=True)
         else:
@@ -56,6 +58,10 @@ class Meter:
         limits, used = self._limits, self._used
         if limits.tokens is not None and used.total_tokens >= limits.tokens:
             raise LimitReached(f"the budget is {limits.tokens:,} tokens, and {used.total_tokens:,} are used")
+        if limits.cost is not None and used.cost is None and self._unreported:
+            raise ConfigError(
+                f"the budget is in money, and {model!r} does not report its tokens; give it in tokens (budget: 20_000)"
+            )
         if limits.cost is not None and used.cost is None:
             raise ConfigError(
                 f"the budget is in money, and no price is known for {model!r}; give it in tokens (budget: 20_000), or "
@@ -65,3 +71,11 @@ class Meter:
             raise LimitReached(f"the budget is ${limits.cost}, and ${used.cost} is spent")
         if self.seconds_left == 0:
             raise LimitReached(f"the time limit of {limits.seconds:g} seconds is over")
+
+    def check_wait(self, seconds: float) -> None:
+        """Raises `LimitReached` where the time would be over before so many seconds have passed."""
+        left = self.seconds_left
+        if left is not None and seconds >= left:
+            raise LimitReached(
+                f"the time limit of {self._limits.seconds:g} seconds would be over before the next attempt"
+            )

@@ -236,6 +236,8 @@ class Run:
                 seconds = self._retry.wait(error, failures)
                 if seconds is None:
                     raise
+                if self._meter is not None:
+                    self._meter.check_wait(seconds)
                 self.journal.append(ModelFailed(effect.turn, failures, error.kind, str(error)))
                 yield Pause(effect.turn, failures + 1, seconds, error)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nbagent.messages import Prompt, Span
 
 _NOTE = "not sent"
+_SHOWN = 16_000
+"""Characters of a request; of a longer one the head and the tail are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def _outline(dry: Dry) -> Iterator[Block]:
     yield from prompt_blocks(dry.prompt)
     yield Block(0, ("pieces",), "\n".join(map(_line, dry.prompt.spans)))
     for wire in dry.wires:
-        yield Block(0, ("request, ", Name(wire.protocol)), wire.text, "json")
+        yield Block(0, ("request, ", Name(wire.protocol)), _shortened(wire.text), "json")
 
 
 def _names(dry: Dry) -> tuple[str | Name, ...]:
@@ -106,4 +108,11 @@ def _who(span: Span) -> str:
 
 def _wire(wire: Wire) -> str:
     title = f"<summary><b>Request</b> <small>{escape(wire.protocol)}</small></summary>"
-    return f"<details>{title}{fold('body', wire.text)}</details>"
+    return f"<details>{title}{fold('body', _shortened(wire.text))}</details>"
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _SHOWN:
+        return text
+    half = _SHOWN // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"

@@ -20,7 +20,7 @@ from servers import (
 )
 
 from nbagent.errors import ModelError
-from nbagent.messages import ModelReply, ToolCall, Usage
+from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCall, Usage
 from nbagent.models.exchange import Exchange
 from nbagent.models.prices import Price, priced
 from nbagent.models.wires import anthropic, chat, responses
@@ -32,7 +32,7 @@ ASKED = tuple(ToolCall(*call) for call in CALLS)
 
 
 def read(api, chunks, kind="text/event-stream"):
-    exchange = Exchange(READERS[api]("here"), 60)
+    exchange = Exchange(READERS[api]("here"))
     exchange.head(kind)
     pieces = [piece for chunk in chunks for piece in exchange.feed(chunk)]
     *rest, reply = [*pieces, *exchange.end()]
@@ -161,3 +161,124 @@ def test_prices_come_from_a_list_that_is_not_fetched_and_are_unknown_for_unknown
     assert known.cost > 0
     assert priced(Usage(1000, 1000), "openai", "no-such-model", None).cost is None
     assert priced(Usage(1000, 1000), "127.0.0.1", "gpt-4o", None).cost is None
+
+
+SAME_ID = [("c1", "wipe", "{}"), ("c1", "read", '{"path": "/home"}')]
+SAME_ALL = [("0", "read", '{"path": "a"}'), ("0", "read", '{"path": "b"}')]
+NO_IDS = [("", "wipe", ""), ("", "wipe", "")]
+
+
+@pytest.mark.parametrize("calls", [SAME_ID, SAME_ALL, [("c1", "wipe", ""), ("c1", "read", '{"path": "/home"}')]])
+def test_calls_that_share_an_id_stay_apart_so_that_the_loop_can_refuse_them(calls):
+    expected = [(name, arguments) for _, name, arguments in calls]
+    bodies = [(chat_json(None, calls), "application/json")]
+    bodies += [(chat_sse(None, calls, size=size), "text/event-stream") for size in (1, None)]
+    for body, kind in bodies:
+        reply, _ = read("chat", [body], kind)
+        assert [(call.name, call.arguments) for call in reply.tool_calls] == expected
+
+
+def test_whole_calls_without_ids_stay_two():
+    reply, _ = read("chat", [chat_json(None, NO_IDS)], "application/json")
+    assert [call.id for call in reply.tool_calls] == ["call_1", "call_2"]
+
+
+def test_mixed_turns_go_back_as_they_came_with_the_ids_of_the_conversation():
+    blocks = [
+        {"type": "thinking", "thinking": "T1", "signature": "s1"},
+        {"type": "text", "text": "One."},
+        {"type": "thinking", "thinking": "T2", "signature": "s2"},
+        {"type": "tool_use", "id": "c1", "name": "look", "input": {"a": 1}},
+    ]
+    body = {"type": "message", "role": "assistant", "content": blocks, "stop_reason": "tool_use", "usage": {}}
+    reply, _ = read("anthropic", [json.dumps(body).encode()], "application/json")
+    assert [one.text for one in reply.reasoning] == ["T1\n\nT2"]
+    [call] = reply.tool_calls
+    renamed = Message(
+        "assistant", reply.content, (ToolCall("c1-2", call.name, call.arguments),), reasoning=reply.reasoning
+    )
+    sent = anthropic.payload(ModelRequest(Messages([Message("user", "a"), renamed, Message("user", "b")])), "here")
+    assert sent["messages"][1]["content"] == [*blocks[:3], {**blocks[3], "id": "c1-2"}]
+
+    items = [
+        {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "e1"},
+        {"type": "function_call", "id": "f1", "call_id": "c1", "name": "look", "arguments": "{}"},
+        {
+            "type": "reasoning",
+            "id": "r2",
+            "summary": [{"type": "summary_text", "text": "Hm."}],
+            "encrypted_content": "e2",
+        },
+        {"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": "One."}]},
+    ]
+    body = {"object": "response", "status": "completed", "output": items}
+    reply, _ = read("responses", [json.dumps(body).encode()], "application/json")
+    sent = responses.payload(
+        ModelRequest(Messages([Message("user", "a"), reply.message, Message("user", "b")])), "here"
+    )
+    assert sent["input"][1:5] == items
+
+
+def test_what_a_provider_wants_back_with_a_call_goes_back_with_it():
+    extra = {"google": {"thought_signature": "SIG"}}
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    details = [{"type": "reasoning.encrypted", "data": "x=="}]
+    choice = {"index": 0, "delta": {"tool_calls": [{**call, "extra_content": extra}], "reasoning_details": details}}
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    body = "".join(f"data: {json.dumps(data)}\n\n" for data in ({"choices": [choice]}, end)) + "data: [DONE] \n\n"
+    reply, _ = read("chat", [body.encode()])
+    sent = chat.payload(ModelRequest(Messages([Message("user", "a"), reply.message])), "here")
+    assert sent["messages"][1]["tool_calls"][0]["extra_content"] == extra
+    assert sent["messages"][1]["reasoning_details"] == details
+    other = chat.payload(ModelRequest(Messages([Message("user", "a"), reply.message])), "other")
+    assert "SIG" not in json.dumps(other)
+
+
+def test_reasoning_that_is_said_twice_is_shown_once():
+    chunk = {
+        "choices": [{"index": 0, "delta": {"reasoning": "Hm.", "reasoning_content": "Hm."}, "finish_reason": "stop"}]
+    }
+    reply, pieces = read("chat", [f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()])
+    assert "".join(piece.text for piece in pieces) == "Hm."
+    assert len(reply.reasoning) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'data: {"error": "model crashed: out of memory"}\n\n', "server"),
+        (b'data: {"object": "error", "message": "too long", "code": 400, "type": "BadRequestError"}\n\n', "server"),
+        (b'{"error": {"message": "no such model", "code": "model_not_found"}}', "not_found"),
+    ],
+)
+def test_errors_in_the_place_of_a_stream_are_errors_whatever_their_form(body, kind):
+    for content_type in ("text/event-stream", "application/json", ""):
+        with pytest.raises(ModelError) as caught:
+            read("chat", [body], content_type)
+        assert caught.value.kind == kind
+
+
+def test_signs_of_life_and_odd_beginnings_are_no_errors():
+    expected, _ = read("chat", [chat_sse()])
+    for before in (b"data:\n\n", b"event: keepalive\ndata: \n\n", b"id: 1\n", b"retry: 100\n\n", b"\xef\xbb\xbf"):
+        for content_type in ("text/event-stream", "application/json", "text/plain"):
+            assert read("chat", [before + chat_sse()], content_type)[0] == expected
+    assert read("chat", [chat_json()], "text/event-stream")[0].content == expected.content
+
+
+def test_usage_that_cannot_be_is_not_believed():
+    odd = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 100}}
+    reply, _ = read("chat", [chat_sse(usage=odd)])
+    assert reply.usage is not None
+    assert reply.usage.fresh_tokens == 0
+    assert read("chat", [chat_sse(usage={"prompt_tokens": 10})])[0].usage is None
+    moonshot = {"prompt_tokens": 10, "completion_tokens": 1, "cached_tokens": 4}
+    assert read("chat", [chat_sse(usage=moonshot)])[0].usage.cache_read_tokens == 4
+
+
+def test_items_without_an_index_stay_apart():
+    calls = [{"type": "function_call", "call_id": f"c{i}", "name": "read", "arguments": "{}"} for i in range(2)]
+    events = [{"type": "response.output_item.done", "item": item} for item in calls]
+    events.append({"type": "response.completed", "response": {"status": "completed", "output": []}})
+    reply, _ = read("responses", ["".join(f"data: {json.dumps(one)}\n\n" for one in events).encode()])
+    assert [call.id for call in reply.tool_calls] == ["c0", "c1"]

@@ -131,7 +131,6 @@ def test_config_sets_the_default_model_and_more_providers(shell, server):
     with pytest.raises(ConfigError, match="provider 'mine': base_url is missing"):
         shell.run("%%agent cat\nhello")
     shell.shell.run_line_magic("config", "NBAgent.model = ''")
-    providers._known.pop("mine")
 
 
 def test_keys_in_the_output_of_tools_and_in_errors_are_masked(shell, monkeypatch):
@@ -164,3 +163,94 @@ def test_a_scripted_failure_may_be_one_that_is_tried_again(shell):
     assert shell.ns["bot"].last.final_output == "Hi."
     with pytest.raises(CellError, match=r"line 4: `kind` must be one of auth, .*timeout"):
         shell.run("%%agent bot\nscript:\n- error: no\n  kind: late\n---\nhello")
+
+
+def test_an_option_changes_what_it_names_and_the_rest_of_the_model_stays(shell, server, monkeypatch):
+    monkeypatch.setenv("MY_KEY", KEY)
+    server.play(reply("chat", True, text="Hi."), repeat=True)
+    header = f"model: m\nbase_url: {server.url}\napi_key_env: MY_KEY\nparams: {{seed: 7}}"
+    shell.run(f"%%agent bot\n{header}\n---\nhello")
+    for said, model, seed in (
+        ("%%agent bot --params '{\"seed\": 1}'\nhello", "m", 1),
+        ("%%agent bot --model m2\nhello", "m2", 1),
+        ("%%agent bot\nparams: {seed: 2}\n---\nhello", "m2", 2),
+        ("%%agent bot --max-tokens 9\nhello", "m2", 2),
+    ):
+        shell.run(said)
+        request = server.requests[-1]
+        assert (request.body["model"], request.body["seed"]) == (model, seed)
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+    shell.run("%%agent plain\nscript: [a, b]\n---\nhello")
+    with pytest.raises(CellError, match="params: the model of 'plain' takes no settings"):
+        shell.run("%%agent plain --params '{\"seed\": 1}'\nhello")
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("script: [a]\nparams: {seed: 1}", "params: a script takes no settings of a model"),
+        ("script: [a]\nbase_url: http://127.0.0.1:1/v1", "base_url: a script takes no settings"),
+        ("model: test\nparams: {seed: 1}", "model test sends nothing"),
+        ("model: anthropic:m\napi: responses", "anthropic has one API of its own"),
+        ("model: m\nbase_url: http://127.0.0.1:1/v1\nparams: {max_tokens: 5}", "write max_tokens: N in its place"),
+        ("model: m\nbase_url: me:hunter2pw@127.0.0.1:9/v1", "base_url: an address takes no user"),
+        ("model: m\nbase_url: http://127.0.0.1:9/v1?api_key=hunter2pw", "base_url: an address takes no user"),
+        ('model: m\nbase_url: http://127.0.0.1:9/v1\nparams: \'{"a": 1, "a": 2}\'', "a key comes twice"),
+        ("model: m\nbase_url: http://127.0.0.1:9/v1\nparams: '{\"top_p\": NaN}'", "NaN is no JSON"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_an_error(shell, header, says, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with pytest.raises(CellError, match=says) as raised:
+        shell.run(f"%%agent bot\n{header}\n---\nhello")
+    assert "hunter2pw" not in str(raised.value)
+    assert "bot" not in shell.ns
+
+
+def test_a_skipped_agent_stays_away_until_it_is_described_anew(shell):
+    shell.run("%%agent live\nscript: [old, older]\n---\nhello")
+    live = "%%agent live --skip-without-key\nmodel: openai:gpt-5\n---\nhello"
+    note = "skipped: the environment variable OPENAI_API_KEY is not set"
+    assert shell.text(live) == note
+    assert shell.text("%%agent live --skip-without-key\nand then?") == note
+    assert shell.text("%agent --skip-without-key live and then?") == note
+    with pytest.raises(CellError, match="agent 'live' is not there: skipped"):
+        shell.run("%agent live go")
+    shell.run("%%agent live\nscript: [new]\n---\nhello")
+    assert shell.ns["live"].last.final_output == "new"
+
+
+@pytest.mark.parametrize("prefix", ["gsk_", "hf_", "sk-proj-", "AIzaSy"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%%agent bot\nscript: [a]\n---\nmy key is {}",
+        "%%agent bot\nscript: [a]\nsystem: use {}\n---\nhello",
+        "%%agent bot\nmodel: m\napi_key_env: {}\n---\nhello",
+        "%%agent bot --out {}\nhello",
+        "%%agent bot\nmodel: groq:{}\n---\nhello",
+        "%agent bot my key is {}",
+        "%prompt bot my key is {}",
+        "%agent reset {}",
+    ],
+)
+def test_a_key_anywhere_in_a_cell_is_refused_and_in_no_error(shell, prefix, cell):
+    secret = prefix + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0aB3d"
+    with pytest.raises(CellError, match="rotate it") as raised:
+        shell.run(cell.replace("{}", secret))
+    assert secret not in repr(raised.value.args) + str(raised.value)
+    assert "bot" not in shell.ns
+
+
+def test_a_key_of_letters_and_digits_alone_is_no_name_of_a_variable(shell):
+    secret = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0a"
+    with pytest.raises(CellError, match="must be the name of an environment variable") as raised:
+        shell.run(f"%%agent bot\nmodel: m\napi_key_env: {secret}\n---\nhello")
+    assert secret not in str(raised.value)
+
+
+def test_a_time_limit_is_not_outwaited(shell, server):
+    server.play(servers.Answer(b"{}", 429, {"retry-after": "20"}), repeat=True)
+    [output] = shell.run(f"%%agent bot --timeout 2\nmodel: m\nbase_url: {server.url}\n---\nhello")
+    assert "limit reached" in text(output)
+    assert "would be over before the next attempt" in text(output)

@@ -9,7 +9,7 @@ import pytest
 import servers
 from servers import reply
 
-from nbagent.errors import CellError
+from nbagent.errors import CellError, NBAgentError
 from nbagent.notebook.prompts import PromptLine, RunName, parse_prompt
 
 server = pytest.fixture(servers.running, name="server")
@@ -58,7 +58,9 @@ def test_dry_opens_no_socket_needs_no_key_and_changes_nothing(named, monkeypatch
     assert "request, Anthropic" in again["text/plain"]
     assert named.ns["bot"].history == before
     assert named.ns["bot"].last.final_output == "one"
-    assert named.ns["cat"].last is None
+    assert "cat" not in named.ns
+    assert named.ns["bot"].model.name == "scripted"
+    assert named.text("%agent bot go on").startswith("bot · scripted")
     assert "<script" not in output["text/html"]
     assert "Pieces" in output["text/html"]
 
@@ -131,3 +133,52 @@ def test_an_agent_keeps_its_newest_results():
         agent.run("go")
     assert list(agent.results) == list(range(6, KEPT + 6))
     assert agent.results[KEPT + 5] is agent.last
+
+
+def test_dry_leaves_the_agent_its_script_and_its_settings_alone(named):
+    named.run(SCRIPTED)
+    named.run("%%agent bot\nand then?")
+    named.run("%%agent bot --dry --max-turns 3\nscript: [x, y]\nsystem: Other.\n---\nhello")
+    bot = named.ns["bot"]
+    assert (bot.model.position, bot.max_turns, len(bot.results)) == (2, 10, 2)
+    assert "three" in named.text("%agent bot third")
+
+
+def test_a_diff_masks_secrets_and_shows_what_is_not_seen(named, monkeypatch):
+    monkeypatch.setenv("SERVICE_TOKEN", "t0p-s3cret-" + "0123456789abcdef")
+    named.run("import os\nodd = 'a\\x1b[31m\\u202eb'")
+    named.run("%%agent bot\nscript: [a, b]\nsystem: S {{os.environ['SERVICE_TOKEN']}}\n---\nhello")
+    named.run("%%agent bot --system 'T {{odd}}'\nhello")
+    diff = named.text("%prompt diff bot@1 bot@2")
+    assert "t0p-s3cret" not in diff
+    assert "‹redacted SERVICE_TOKEN›" in diff
+    assert "\x1b" not in diff
+    assert "\u202e" not in diff
+
+
+@pytest.mark.parametrize("line", ["x = %prompt bot What now?", "x = %agent bot What now?", "x=%agent bot   What now??"])
+def test_an_assigned_question_is_no_request_for_help(named, line):
+    named.run(SCRIPTED)
+    named.run(line)
+    if "agent" in line:
+        assert named.ns["bot"].last.prompt.user.startswith("What now?")
+
+
+def test_a_prompt_of_an_empty_task_is_the_error_that_its_run_would_be(named):
+    named.run(SCRIPTED)
+    named.run("empty = ''")
+    with pytest.raises(NBAgentError, match="task: expected a text"):
+        named.run("%prompt bot {{empty}}")
+    assert "user" in named.text("%prompt bot\thello")
+
+
+def test_a_prompt_is_a_line_and_no_cell(named):
+    with pytest.raises(CellError, match="is a line, not a cell"):
+        named.run("%%prompt bot\nhello")
+
+
+def test_a_long_prompt_is_shown_with_the_middle_of_its_requests_left_out(named):
+    named.run("long = 'word ' * 60_000")
+    [output] = named.run("%%agent bot --dry\nscript: [a]\nsystem: '{{long}}'\n---\nhello")
+    assert "characters left out" in output["text/plain"]
+    assert len(output["text/html"]) < 500_000

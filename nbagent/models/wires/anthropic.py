@@ -6,10 +6,10 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
-from nbagent.messages import Message, Reasoning, Usage
-from nbagent.models.wires.draft import Draft, DraftCall, Json, is_count, number, table, tables, word
+from nbagent.messages import Message, Reasoning, ToolCall, Usage
+from nbagent.models.wires.draft import Draft, DraftCall, Json, is_count, is_mixed, number, table, tables, with_ids, word
 from nbagent.models.wires.failures import stream_failure
-from nbagent.models.wires.settled import settled
+from nbagent.models.wires.settled import arguments_of, settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,11 @@ def _blocks(message: Message, provider: str) -> Iterator[Json]:
         result: Json = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}
         yield result
         return
-    yield from (json.loads(one.data) for one in message.reasoning if one.provider == provider)
+    kept = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
+    if kept and "nbagent.turn" in kept[0]:
+        yield from with_ids(kept[0]["nbagent.turn"], "id", message)
+        return
+    yield from kept
     for image in message.images:
         source = {"type": "base64", "media_type": image.media_type, "data": base64.b64encode(image.data).decode()}
         yield {"type": "image", "source": source}
@@ -84,6 +88,7 @@ class Reader:
         self.draft = Draft(provider)
         self._calls: dict[int, DraftCall] = {}
         self._thoughts: dict[int, Json] = {}
+        self._texts: dict[int, list[str]] = {}
         self._usage: Json = {}
 
     def event(self, name: str, data: Any) -> Iterator[Piece]:
@@ -121,17 +126,34 @@ class Reader:
 
     def reply(self) -> ModelReply:
         """The whole reply; raises ModelError."""
-        for index in sorted(self._thoughts):
-            block = self._thoughts[index]
-            self.draft.reasoning.append(Reasoning(self.draft.provider, json.dumps(block), word(block.get("thinking"))))
+        self.draft.reasoning += self._reasoning()
         self._thoughts = {}
-        if "input_tokens" in self._usage:
+        if {"input_tokens", "output_tokens"} <= self._usage.keys():
             self.draft.usage = _usage(self._usage)
         return self.draft.reply()
+
+    def _reasoning(self) -> list[Reasoning]:
+        """The reasoning, block by block; or the whole turn, where it is mixed with other blocks."""
+        provider, blocks = self.draft.provider, self._blocks()
+        if not is_mixed([block["type"].replace("redacted_", "") for block in blocks], "thinking", "text"):
+            kept = [self._thoughts[index] for index in sorted(self._thoughts)]
+            return [Reasoning(provider, json.dumps(block), word(block.get("thinking"))) for block in kept]
+        said = "\n\n".join(word(block.get("thinking")) for block in blocks if block.get("thinking"))
+        return [Reasoning(provider, json.dumps({"nbagent.turn": blocks}), said)]
+
+    def _blocks(self) -> list[Json]:
+        """The turn as it came."""
+        made: dict[int, Json] = dict(self._thoughts)
+        made |= {index: {"type": "text", "text": "".join(parts)} for index, parts in self._texts.items() if any(parts)}
+        for index, call in self._calls.items():
+            sent = arguments_of(ToolCall(call.id, call.name, call.arguments))
+            made[index] = {"type": "tool_use", "id": call.id, "name": call.name, "input": json.loads(sent)}
+        return [made[index] for index in sorted(made)]
 
     def _begin(self, index: int, block: Json) -> Iterator[Piece]:
         match block.get("type"):
             case "text":
+                self._texts[index] = [word(block.get("text"))]
                 yield from self.draft.say(block.get("text"))
             case "thinking" | "redacted_thinking":
                 self._thoughts[index] = dict(block)
@@ -145,6 +167,7 @@ class Reader:
     def _delta(self, index: int, delta: Json) -> Iterator[Piece]:
         match delta.get("type"):
             case "text_delta":
+                self._texts.setdefault(index, []).append(word(delta.get("text")))
                 yield from self.draft.say(delta.get("text"))
             case "input_json_delta" if index in self._calls:
                 yield from self.draft.argue(self._calls[index], delta.get("partial_json"))

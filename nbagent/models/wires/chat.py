@@ -6,8 +6,8 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
-from nbagent.messages import Image, Message, Reasoning, Usage
-from nbagent.models.wires.draft import Draft, DraftCall, Json, is_count, number, table, tables, word
+from nbagent.messages import Image, Message, Reasoning
+from nbagent.models.wires.draft import Draft, DraftCall, Json, counted, is_count, number, table, tables, word
 from nbagent.models.wires.settled import settled
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from nbagent.models.model import Piece
 
 DONE = "[DONE]"
+_EXTRAS = "nbagent.extra_content"
+"""Under this name what belongs to single calls is kept, until it is sent back."""
 _FINISH = {"function_call": "tool_calls", "model_context_window_exceeded": "context_overflow"}
 """Where a server's word for the end is not ours."""
 
@@ -54,6 +56,9 @@ def _assistant(message: Message, provider: str) -> Json:
     for one in message.reasoning:
         if one.provider == provider:
             made |= json.loads(one.data)
+    for index, extra in made.pop(_EXTRAS, {}).items():
+        if int(index) < len(message.tool_calls):
+            made["tool_calls"][int(index)]["extra_content"] = extra
     return made
 
 
@@ -78,6 +83,9 @@ class Reader:
         self.draft.ended = not says_done
         self._by_index: dict[int, DraftCall] = {}
         self._thoughts: dict[str, list[str]] = {}
+        self._details: list[Json] = []
+        self._extras: dict[int, Json] = {}
+        """What a provider wants back with a call, by the number of the call."""
 
     def event(self, name: str, data: Any) -> Iterator[Piece]:  # noqa: ARG002 - this protocol names no events
         """One event of the stream; `data` is what its JSON says, or the text `[DONE]`."""
@@ -96,7 +104,14 @@ class Reader:
         """The one body of a reply that was not streamed."""
         choices = tables(data.get("choices"))
         if choices:
-            yield from self._delta(table(choices[0].get("message")))
+            message = table(choices[0].get("message"))
+            yield from self._delta({**message, "tool_calls": []})
+            for part in tables(message.get("tool_calls")):  # each is a call of its own, whatever it is marked with
+                function = table(part.get("function"))
+                call = self.draft.call(word(part.get("id")), word(function.get("name")))
+                if extra := table(part.get("extra_content")):
+                    self._extras[call.index] = extra
+                yield from self.draft.argue(call, function.get("arguments"))
             self._finish(choices[0].get("finish_reason"))
         self._usage(data.get("usage"))
         self.draft.ended = True
@@ -112,7 +127,14 @@ class Reader:
         for field, parts in self._thoughts.items():
             text = "".join(parts)
             self.draft.reasoning.append(Reasoning(self.draft.provider, json.dumps({field: text}), text))
-        self._thoughts = {}
+        if self._details:
+            self.draft.reasoning.append(
+                Reasoning(self.draft.provider, json.dumps({"reasoning_details": self._details}))
+            )
+        if self._extras:
+            kept = {str(index): extra for index, extra in self._extras.items()}
+            self.draft.reasoning.append(Reasoning(self.draft.provider, json.dumps({_EXTRAS: kept})))
+        self._thoughts, self._details, self._extras = {}, [], {}
         return self.draft.reply()
 
     def _delta(self, delta: Json) -> Iterator[Piece]:
@@ -123,34 +145,44 @@ class Reader:
         if refusal := word(delta.get("refusal")):
             self.draft.refusal = True
             yield from self.draft.say(refusal)
+        self._details += tables(delta.get("reasoning_details"))
         for field in ("reasoning_content", "reasoning"):
             if thought := word(delta.get(field)):
                 self._thoughts.setdefault(field, []).append(thought)
                 yield from self.draft.think(thought)
+                break  # some servers say it twice
         for part in tables(delta.get("tool_calls")):
             yield from self._call(part)
 
     def _call(self, part: Json) -> Iterator[Piece]:
         function = table(part.get("function"))
-        call = self._target(part.get("index"), word(part.get("id")), word(function.get("name")))
-        yield from self.draft.argue(call, function.get("arguments"))
+        arguments = function.get("arguments")
+        call = self._target(part.get("index"), word(part.get("id")), word(function.get("name")), arguments)
+        if extra := table(part.get("extra_content")):
+            self._extras[call.index] = extra
+        yield from self.draft.argue(call, arguments)
 
-    def _target(self, index: object, call_id: str, name: str) -> DraftCall:
+    def _target(self, index: object, call_id: str, name: str, arguments: object) -> DraftCall:
         """The call that a piece belongs to. Index and id may be missing, late, or the same for several calls."""
-        calls = self.draft.calls
-        known: DraftCall | None = None
-        if call_id:
-            known = next((call for call in calls if call.id == call_id), None)
-        if known is None and is_count(index):
-            known = self._by_index.get(number(index))
-        if known is None and calls and not (is_count(index) and calls[-1] in self._by_index.values()):
-            known = calls[-1]  # its index is missing, or comes late
-        if known is None or _begins_another(known, call_id, name):
+        known = self._known(index, call_id)
+        if known is None or _begins_another(known, call_id, name, arguments):
             known = self.draft.call(call_id, name)
         known.id, known.name = known.id or call_id, known.name or name
         if is_count(index):
             self._by_index[number(index)] = known
         return known
+
+    def _known(self, index: object, call_id: str) -> DraftCall | None:
+        """By its index; without one, or where it comes late, by its id, else the newest."""
+        claimed = list(self._by_index.values())
+        if is_count(index):
+            if (found := self._by_index.get(number(index))) is not None:
+                return found
+            free = [call for call in self.draft.calls if all(call is not other for other in claimed)]
+        else:
+            free = self.draft.calls
+        same = [call for call in free if call_id and call.id == call_id]
+        return (same or free or [None])[-1]
 
     def _finish(self, reason: object) -> None:
         if isinstance(reason, str) and reason:
@@ -158,22 +190,22 @@ class Reader:
 
     def _usage(self, usage: object) -> None:
         said = table(usage)
-        if not is_count(said.get("prompt_tokens")):
+        if not (is_count(said.get("prompt_tokens")) and is_count(said.get("completion_tokens"))):
             return
         details = table(said.get("prompt_tokens_details"))
-        self.draft.usage = Usage(
-            said["prompt_tokens"],
-            number(said.get("completion_tokens")),
-            cache_read_tokens=number(details.get("cached_tokens")) or number(said.get("prompt_cache_hit_tokens")),
-            cache_write_tokens=number(details.get("cache_write_tokens")),
+        read = details.get("cached_tokens") or said.get("prompt_cache_hit_tokens") or said.get("cached_tokens")
+        self.draft.usage = counted(
+            said["prompt_tokens"], said["completion_tokens"], number(read), number(details.get("cache_write_tokens"))
         )
 
 
-def _begins_another(call: DraftCall, call_id: str, name: str) -> bool:
-    """Whether a piece begins a call of its own, though its index says that of a call that is here already."""
-    if call_id and call.id:
-        return call_id != call.id
-    return bool(name and call.name and (name != call.name or _is_whole(call.arguments)))
+def _begins_another(call: DraftCall, call_id: str, name: str, arguments: object) -> bool:
+    """Whether a piece begins a call of its own, though it is marked like a call that is here already."""
+    if (call_id and call.id and call_id != call.id) or (name and call.name and name != call.name):
+        return True
+    # Some servers say id and name with every piece, also with an empty last one.
+    repeats = bool(call_id) and call_id == call.id and not arguments
+    return bool(name and call.name and not repeats and _is_whole(call.arguments))
 
 
 def _is_whole(arguments: str) -> bool:

@@ -12,6 +12,8 @@ from nbagent.models.model import ArgumentsPiece, Piece, ReasoningPiece
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nbagent.messages import Message
+
 Json: TypeAlias = "dict[str, Any]"
 
 
@@ -114,5 +116,26 @@ def number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
+def counted(input_tokens: int, output_tokens: int, cache_read: int, cache_write: int) -> Usage:
+    """The usage that a server reports. No cache can have had more than there was."""
+    read = min(cache_read, input_tokens)
+    write = min(cache_write, input_tokens - read)
+    return Usage(input_tokens, output_tokens, cache_read_tokens=read, cache_write_tokens=write)
+
+
 def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_mixed(kinds: list[object], reasoning: str, text: str) -> bool:
+    """Whether a turn is more than reasoning, then a text, then calls: it then has to go back as the whole it was."""
+    order = [0 if kind == reasoning else 1 if kind == text else 2 for kind in kinds]
+    return 0 in order and (order != sorted(order) or order.count(1) > 1)
+
+
+def with_ids(turn: list[Json], field: str, message: Message) -> Iterator[Json]:
+    """A turn as it came, its calls with the ids that they have in the conversation."""
+    calls = iter(message.tool_calls)
+    for block in turn:
+        call = next(calls, None) if field in block or block.get("type") in ("tool_use", "function_call") else None
+        yield {**block, field: call.id} if call is not None else block

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 200
 _BY_STATUS = {
-    401: "auth", 403: "permission", 404: "not_found", 408: "timeout", 409: "server", 429: "rate_limited",
-    503: "overloaded", 529: "overloaded",
+    401: "auth", 402: "permission", 403: "permission", 404: "not_found", 408: "timeout", 409: "server",
+    429: "rate_limited", 503: "overloaded", 529: "overloaded",
 }  # fmt: skip
 _BY_WORD = (
     ("context_length_exceeded", "context_overflow"),
@@ -86,7 +86,7 @@ def status_failure(status: int, headers: Mapping[str, str], body: object) -> Mod
 
 
 def _kind_by_status(status: int, error: Json, message: str) -> str:
-    words = _kind_by_words(error, message)
+    words = _kind_by_words(error, "" if status == 429 else message)  # "too many tokens" of a rate is no overflow
     if words in ("context_overflow", "filtered") or (words == "permission" and status in (402, 429)):
         return words
     if status == 500 and words == "overloaded":

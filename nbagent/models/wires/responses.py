@@ -5,16 +5,28 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from nbagent.messages import Message, Reasoning, Usage
+from nbagent.messages import Message, Reasoning
 from nbagent.models.wires.chat import data_url
-from nbagent.models.wires.draft import Draft, DraftCall, Json, is_count, number, table, tables, word
+from nbagent.models.wires.draft import (
+    Draft,
+    DraftCall,
+    Json,
+    counted,
+    is_count,
+    is_mixed,
+    number,
+    table,
+    tables,
+    with_ids,
+    word,
+)
 from nbagent.models.wires.failures import failure, stream_failure
 from nbagent.models.wires.settled import settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbagent.messages import ModelReply, ModelRequest, ToolSchema
+    from nbagent.messages import ModelReply, ModelRequest, ToolSchema, Usage
     from nbagent.models.model import Piece
 
 _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
@@ -40,7 +52,11 @@ def _items(message: Message, provider: str) -> Iterator[Json]:
         yield {"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}
         return
     if message.role == "assistant":
-        yield from (json.loads(one.data) for one in message.reasoning if one.provider == provider)
+        kept = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
+        if kept and "nbagent.turn" in kept[0]:
+            yield from with_ids(kept[0]["nbagent.turn"], "call_id", message)
+            return
+        yield from kept
     kind = "output_text" if message.role == "assistant" else "input_text"
     parts: list[Json] = [{"type": kind, "text": message.content}] if message.content else []
     parts += [{"type": "input_image", "image_url": data_url(image), "detail": "auto"} for image in message.images]
@@ -82,7 +98,8 @@ class Reader:
             case "response.function_call_arguments.delta":
                 yield from self._argue(event)
             case "response.output_item.done":
-                self._items[number(event.get("output_index"))] = table(event.get("item"))
+                place = event.get("output_index")
+                self._items[number(place) if is_count(place) else len(self._items)] = table(event.get("item"))
             case "response.completed" | "response.incomplete":
                 self._end(table(event.get("response")))
             case "response.failed":
@@ -129,6 +146,10 @@ class Reader:
             draft.text, draft.calls = [], []
         for item in items:
             self._take(item)
+        if is_mixed([item.get("type") for item in items], "reasoning", "message"):
+            said = "\n\n".join(one.text for one in draft.reasoning if one.text)
+            turn = [_sent_back(item) for item in items]
+            draft.reasoning = [Reasoning(draft.provider, json.dumps({"nbagent.turn": turn}), said)]
         draft.usage = _usage(response.get("usage"))
         draft.finish = self._reason(response)
         draft.ended = True
@@ -163,12 +184,8 @@ def _sent_back(item: Json) -> Json:
 
 def _usage(usage: object) -> Usage | None:
     said = table(usage)
-    if not is_count(said.get("input_tokens")):
+    if not (is_count(said.get("input_tokens")) and is_count(said.get("output_tokens"))):
         return None
     details = table(said.get("input_tokens_details"))
-    return Usage(
-        said["input_tokens"],
-        number(said.get("output_tokens")),
-        cache_read_tokens=number(details.get("cached_tokens")),
-        cache_write_tokens=number(details.get("cache_write_tokens")),
-    )
+    cached, written = number(details.get("cached_tokens")), number(details.get("cache_write_tokens"))
+    return counted(said["input_tokens"], said["output_tokens"], cached, written)
