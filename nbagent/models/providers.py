@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from importlib.metadata import EntryPoint
 
     from nbagent.models.model import Model
     from nbagent.models.prices import Price
@@ -64,6 +64,13 @@ _TABLE = [
     Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=_OLD | {"no_stream_options"}),
     Provider("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN", quirks=_OLD),
 ]
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """What installed packages offer under this name."""
+    from importlib import metadata  # not before it is needed: it brings email, csv and zipfile along
+
+    return metadata.entry_points(group=group)
 
 
 class Providers:

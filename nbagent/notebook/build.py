@@ -82,6 +82,7 @@ def _described(cell: Cell, existing: Agent | None, namespace: Namespace) -> tupl
         "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
         "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
         "limits": _limits(spec, kept),
+        "retry": existing.retry if existing else None,
     }
     return Agent(spec.name, model, system, **options), anew
 

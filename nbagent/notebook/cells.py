@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError, MissingKey
-from nbagent.notebook import dry
 from nbagent.notebook.build import Namespace, agents, build, draft, find, images, text
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
 from nbagent.notebook.identity import CellIdentity
-from nbagent.notebook.prompts import RunName, parse_prompt
+from nbagent.notebook.prompts import parse_prompt
 from nbagent.notebook.show import Output, show
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
-    from nbagent.messages import Image, Prompt
+    from nbagent.messages import Image
     from nbagent.prompt.observe import Text
     from nbagent.runtime.result import RunResult
 
@@ -83,20 +82,19 @@ class Cells:
 
     def run_prompt(self, line: str, local: Mapping[str, Any] | None) -> None:
         """A `%prompt` line: what a run would send, what one has sent, or how two differ."""
+        from nbagent.notebook import dry
+
         namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
         asked = parse_prompt(line)
         if asked.other is not None:
             names = (str(asked.run), str(asked.other))
-            prompts = [self._prompt_of(run, namespace) for run in (asked.run, asked.other)]
+            prompts = [dry.prompt_of(self._found(r.name, namespace), r.number) for r in (asked.run, asked.other)]
             show(self._shell, dry.compared(prompts[0], prompts[1], names))
             return
         agent = self._found(asked.run.name, namespace)
         task = text(asked.task, namespace, "task")
         prompt = agent.observe(task) if asked.task else dry.prompt_of(agent, asked.run.number)
         show(self._shell, dry.shown(agent, prompt))
-
-    def _prompt_of(self, run: RunName, namespace: Namespace) -> Prompt:
-        return dry.prompt_of(self._found(run.name, namespace), run.number)
 
     def _found(self, name: str, namespace: Namespace) -> Agent:
         agent = find(name, namespace)
@@ -159,6 +157,8 @@ class Cells:
         shown = images(spec, namespace)
         apply(self._config, self._shell)
         if spec.dry and cell.task:
+            from nbagent.notebook import dry
+
             agent, key = draft(cell, namespace), self._identity.key_to_come(self._shell)
             show(self._shell, dry.shown(agent, agent.observe(task, images=shown, key=key)))
             return None

@@ -254,3 +254,10 @@ def test_a_time_limit_is_not_outwaited(shell, server):
     [output] = shell.run(f"%%agent bot --timeout 2\nmodel: m\nbase_url: {server.url}\n---\nhello")
     assert "limit reached" in text(output)
     assert "would be over before the next attempt" in text(output)
+
+
+def test_what_python_code_set_and_no_cell_can_say_stays(shell):
+    shell.run("%%agent bot\nscript: [a, b, c]\n---\nhello")
+    shell.run("from nbagent import Retry\nbot.retry = Retry(attempts=1)")
+    shell.run("%%agent bot --max-turns 3\nhello")
+    assert shell.ns["bot"].retry.attempts == 1
