@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from servers import APIS, BUILDERS, Answer, Close, Cut, Pause, Raw, reply, stream_answer
@@ -53,22 +52,20 @@ DRIPS = {
 @pytest.mark.parametrize("what", DRIPS)
 def test_no_drip_gets_through_a_deadline(what, asynchronous, server):
     server.play(DRIPS[what]())
-    before = time.monotonic()
     assert ended(Agent("a", model_at("chat", server, timeout=0.5), retry=ONCE), asynchronous) == "timeout"
-    assert time.monotonic() - before < 4  # the drip alone takes six
+    assert server.hangup.wait(10), "the client left while it dripped"
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_time_limit_of_the_run_is_kept_inside_a_call_and_before_a_wait(asynchronous, server):
     server.play(stream_answer(drip(b": still here\n\n")))
     agent = Agent("a", model_at("chat", server), limits=Limits(seconds=0.5))
-    before = time.monotonic()
     assert ended(agent, asynchronous) == "limit_reached"
+    assert server.hangup.wait(10), "the client left while it dripped"
     server.play(Answer(b"{}", 429, {"retry-after": "20"}), repeat=True)
     agent = Agent("a", model_at("chat", server), limits=Limits(seconds=2))
     assert ended(agent, asynchronous) == "limit_reached"
     assert "would be over before the next attempt" in agent.last.stop_reason
-    assert time.monotonic() - before < 4
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -84,13 +81,13 @@ def test_no_answer_is_endless(status, server, monkeypatch):
 def test_a_whole_reply_does_not_wait_for_the_end_of_the_connection(api, tail, asynchronous, server):
     server.play(stream_answer([BUILDERS[api, True](text="Hi."), *tail]))
     agent = Agent("a", model_at(api, server), retry=ONCE)
-    before = time.monotonic()
     if tail[0] == b"data: garbage\n\n":
         assert ended(agent, asynchronous) in ("completed", "bad_response")
     else:
         assert ended(agent, asynchronous) == "completed"
         assert agent.last.final_output == "Hi."
-    assert time.monotonic() - before < 10
+    if isinstance(tail[0], Pause):
+        assert server.hangup.wait(10), "the client did not wait"
 
 
 def test_what_the_sdk_finds_in_its_own_variables_goes_to_no_other_host(server, monkeypatch):
