@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from msgspec.structs import replace
 
 from nbagent.errors import ConfigError, ModelError, NBAgentError
-from nbagent.messages import ModelReply
+from nbagent.messages import ModelReply, Usage
 from nbagent.models.exchange import Exchange, Reader
 from nbagent.models.network import Deadline, keep_deadlines, until
 from nbagent.models.prices import Price, priced
@@ -73,6 +73,11 @@ class RemoteModel(ABC):
     def name(self) -> str:
         """`provider:model`."""
         return f"{self.provider}:{self.model}"
+
+    @property
+    def has_price(self) -> bool:
+        """Whether it is known what its tokens cost."""
+        return priced(Usage(1_000, 1_000), self.provider, self.model, self.price).cost is not None
 
     def stream(self, request: ModelRequest) -> Iterator[Piece]:
         """Sends the request; yields what comes, and the whole reply last. Raises ModelError."""

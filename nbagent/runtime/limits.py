@@ -12,6 +12,7 @@ from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from nbagent.messages import ModelReply, ModelRequest
+    from nbagent.models.model import Model
 
 
 class Limits(Struct, frozen=True):
@@ -53,18 +54,19 @@ class Meter:
         limit = self._limits.seconds
         return None if limit is None else max(0.0, limit - (monotonic() - self._began))
 
-    def check(self, model: str) -> None:
+    def check(self, model: Model) -> None:
         """Raises `LimitReached` where nothing is left, ConfigError where a limit in money cannot be kept."""
         limits, used = self._limits, self._used
+        priced = used.cost is not None and getattr(model, "has_price", True)
         if limits.tokens is not None and used.total_tokens >= limits.tokens:
             raise LimitReached(f"the budget is {limits.tokens:,} tokens, and {used.total_tokens:,} are used")
         if limits.cost is not None and used.cost is None and self._unreported:
             raise ConfigError(
-                f"the budget is in money, and {model!r} does not report its tokens; give it in tokens (budget: 20_000)"
+                f"the budget is in money, and {model.name!r} does not report its tokens; give it in tokens (budget: 20_000)"
             )
-        if limits.cost is not None and used.cost is None:
+        if limits.cost is not None and not priced:
             raise ConfigError(
-                f"the budget is in money, and no price is known for {model!r}; give it in tokens (budget: 20_000), or "
+                f"the budget is in money, and no price is known for {model.name!r}; give it in tokens (budget: 20_000), or "
                 'install the price list: pip install "jupyter-nbagent[prices]"'
             )
         if limits.cost is not None and used.cost is not None and used.cost >= limits.cost:

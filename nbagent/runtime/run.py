@@ -202,7 +202,7 @@ class Run:
             raise DriftError(f"turn {turn}: the request differs from the recorded one")
         meter = self._meter
         if meter is not None and not self._recording.left:
-            meter.check(effect.model.name)
+            meter.check(effect.model)
         self.journal.append(requested)
         failures = self._take_failures()
         replied = self._recording.take(ModelReplied, turn)
@@ -232,7 +232,7 @@ class Run:
             except ModelError as error:
                 failures += 1
                 if self._meter is not None:
-                    self._meter.check(effect.model.name)
+                    self._meter.check(effect.model)
                 seconds = self._retry.wait(error, failures)
                 if seconds is None:
                     raise

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal
 
 import pytest
 from servers import APIS, BUILDERS, Answer, Close, Cut, Pause, Raw, reply, stream_answer
 
-from nbagent import Agent, Limits, Retry, open_model
+from nbagent import Agent, Limits, Price, Retry, open_model
 from nbagent.errors import ConfigError, ModelError
 from nbagent.models import keys, network
 from nbagent.models.anthropic import AnthropicModel
@@ -199,3 +200,14 @@ def test_configured_providers_come_and_go():
     for wrong in ({"bad": 3}, {"bad": {"base_url": "http://x", "quirks": "max_tokens"}}):
         with pytest.raises(ConfigError, match="provider 'bad'"):
             providers.configure(wrong)
+
+
+def test_a_budget_in_money_without_a_price_sends_nothing(server):
+    agent = Agent("a", model_at("chat", server), limits=Limits(cost=Decimal(1)))
+    with pytest.raises(ConfigError, match="no price is known for 'openai:m'"):
+        agent.run("go")
+    assert server.requests == []
+    server.play(reply("chat", True, text="Hi."))
+    priced = model_at("chat", server, price=Price(Decimal(3), Decimal(15)))
+    result = Agent("a", priced, limits=Limits(cost=Decimal(1))).run("go")
+    assert result.usage.cost == Decimal("0.000165")
