@@ -62,11 +62,13 @@ class Meter:
             raise LimitReached(f"the budget is {limits.tokens:,} tokens, and {used.total_tokens:,} are used")
         if limits.cost is not None and used.cost is None and self._unreported:
             raise ConfigError(
-                f"the budget is in money, and {model.name!r} does not report its tokens; give it in tokens (budget: 20_000)"
+                f"the budget is in money, and {model.name!r} does not report its tokens; "
+                "give it in tokens (budget: 20_000)"
             )
         if limits.cost is not None and not priced:
             raise ConfigError(
-                f"the budget is in money, and no price is known for {model.name!r}; give it in tokens (budget: 20_000), or "
+                f"the budget is in money, and no price is known for {model.name!r}; "
+                "give it in tokens (budget: 20_000), or "
                 'install the price list: pip install "jupyter-nbagent[prices]"'
             )
         if limits.cost is not None and used.cost is not None and used.cost >= limits.cost:
