@@ -15,8 +15,6 @@ from nbagent.errors import FOREIGN, CellError, ConfigError, MissingKey, ModelErr
 from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
 from nbagent.models.opened import Opened
-from nbagent.models.providers import open_model, providers
-from nbagent.models.remote import RemoteModel
 from nbagent.models.scripted import ScriptedLLM
 from nbagent.notebook.fields import Budget, is_path
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
@@ -178,6 +176,8 @@ def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
     named = spec.model or ""
     if not is_path(named) or named.partition(".")[0] not in namespace:
         return None
+    from nbagent.models.providers import providers
+
     value = look_up(named, namespace, "model")
     if isinstance(value, type) or not isinstance(value, Model):
         if providers.get(named) is not None or named == "test":
@@ -189,6 +189,8 @@ def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
 
 def _opened(spec: CellSpec, existing: Agent | None) -> Model:
     """A model of a provider: the one that the cell describes, or the agent's own with what the cell changes of it."""
+    from nbagent.models.providers import open_model, providers  # not for scripted cells: the first one is felt
+
     asked = _asked(spec, existing)
     if asked.model is None and asked.base_url is None and not providers.default_model:
         raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
@@ -205,6 +207,9 @@ def _opened(spec: CellSpec, existing: Agent | None) -> Model:
 
 def _asked(spec: CellSpec, existing: Agent | None) -> Opened:
     """What is asked of `open_model`. A model of a known provider stands for itself; the rest is kept."""
+    from nbagent.models.providers import providers
+    from nbagent.models.remote import RemoteModel
+
     said = Opened(spec.model, spec.base_url, spec.api, spec.api_key_env, spec.params)
     if existing is None or (spec.model and providers.get(re.split("[:/]", spec.model)[0]) is not None):
         return said

@@ -15,6 +15,7 @@ from nbagent.notebook.config import apply, register
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.prompts import parse_prompt
 from nbagent.notebook.show import Output, show
+from nbagent.redact import know_environment
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
@@ -155,7 +156,9 @@ class Cells:
         if cell.task and not "".join(piece.text for piece in task).strip():
             raise CellError(f"Cell line {cell.task_line}: the task is empty, since its references have empty values")
         shown = images(spec, namespace)
-        apply(self._config, self._shell)
+        know_environment()
+        if spec.script is None:  # a scripted cell needs nothing of providers and keys
+            apply(self._config, self._shell)
         if spec.dry and cell.task:
             from nbagent.notebook import dry
 

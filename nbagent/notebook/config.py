@@ -40,13 +40,11 @@ def apply(config: NBAgent, shell: InteractiveShell) -> None:
     """Makes the settings hold for the models that are opened from now on."""
     from nbagent.models.keys import settings
     from nbagent.models.providers import providers
-    from nbagent.redact import know_environment
 
     providers.default_model = config.model
     providers.configure(config.providers)
     settings.dotenv = config.dotenv
     settings.ask = _asker(shell)
-    know_environment()
 
 
 def _asker(shell: InteractiveShell) -> Callable[[str], str] | None:
