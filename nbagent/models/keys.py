@@ -87,6 +87,15 @@ def later(variable: str) -> Key:
     return Key(variable, read)
 
 
+def find_or_fail(variable: str) -> Key:
+    """`find`; raises MissingKey where there is none. Nobody is asked."""
+    key = find(variable)
+    if key is None:
+        raise missing(variable)
+    key.reveal()
+    return key
+
+
 def _given(variable: str, value: str) -> Key:
     return Key(variable, lambda: value)
 

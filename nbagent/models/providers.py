@@ -145,6 +145,7 @@ def open_model(
     streaming: bool = True,
     price: Price | None = None,
     check_key: bool = True,
+    ask: bool = True,
 ) -> Model:
     """The model of this name: `provider:model`, `provider/model` or `provider`; None opens the configured default.
 
@@ -153,7 +154,7 @@ def open_model(
     params: more parameters of the request, as the SDK calls them. timeout: seconds for one call, default 600.
     streaming: whether the reply is sent as it is written, default True. price: US dollars for a million tokens, default
     those of genai-prices, where it is installed. check_key: whether a missing key is an error now (the default) or only
-    when something is sent.
+    when something is sent. ask: whether a person is asked for a missing key, where there is one.
 
     Nothing is sent. Raises ConfigError for an unknown provider, a missing key, a wrong parameter.
     """
@@ -174,7 +175,7 @@ def open_model(
         return TestModel()
     url = (base_url or _configured_url(provider) or provider.base_url).rstrip("/")
     _check_url(url)
-    key = _key(provider, url, base_url, api_key_env, keys.find_or_ask if check_key else keys.later)
+    key = _key(provider, url, base_url, api_key_env, _finder(check_key, ask))
     options: dict[str, Any] = {
         "provider": provider.name, "base_url": url, "key": key, "params": params, "streaming": streaming,
         "price": price,
@@ -220,6 +221,12 @@ def _parse(named: str, base_url: str | None) -> tuple[Provider, str]:
 def _at(base_url: str) -> Provider:
     """A server that the table does not know."""
     return Provider(urlsplit(base_url).hostname or "server", base_url, quirks=_OLD)
+
+
+def _finder(check_key: bool, ask: bool) -> Callable[[str], keys.Key]:
+    if not check_key:
+        return keys.later
+    return keys.find_or_ask if ask else keys.find_or_fail
 
 
 def _configured_url(provider: Provider) -> str:

@@ -197,7 +197,7 @@ def _opened(spec: CellSpec, existing: Agent | None) -> Model:
     try:
         return open_model(
             asked.model, base_url=asked.base_url, api=asked.api, api_key_env=asked.api_key_env, params=asked.params,
-            check_key=not spec.dry,
+            check_key=not spec.dry, ask=not spec.skip_without_key,
         )  # fmt: skip
     except ConfigError as error:
         if isinstance(error, MissingKey) and spec.skip_without_key:

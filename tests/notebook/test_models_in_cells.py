@@ -261,3 +261,14 @@ def test_what_python_code_set_and_no_cell_can_say_stays(shell):
     shell.run("from nbagent import Retry\nbot.retry = Retry(attempts=1)")
     shell.run("%%agent bot --max-turns 3\nhello")
     assert shell.ns["bot"].retry.attempts == 1
+
+
+def test_a_cell_that_may_be_skipped_asks_nobody(shell, monkeypatch):
+    from types import SimpleNamespace
+
+    shell.shell.kernel = SimpleNamespace(_allow_stdin=True)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: pytest.fail("nobody is asked"))
+    assert "skipped" in shell.text("%%agent bot --skip-without-key\nmodel: openai:gpt-5\n---\nhello")
+    monkeypatch.setattr("getpass.getpass", lambda prompt: "")
+    with pytest.raises(CellError, match="no key"):
+        shell.run("%%agent bot\nmodel: openai:gpt-5\n---\nhello")
