@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from nbagent import Agent, ScriptedLLM
+from nbagent.messages import Message, Prompt
 
 
 def add(a: int, b: int) -> int:
@@ -57,3 +58,11 @@ def test_the_output_of_a_long_run_stays_small_and_whole():
     bundle = agent(1000).run("go")._repr_mimebundle_()
     assert sum(len(text.encode()) for text in bundle.values()) < 400_000
     assert "1998" in bundle["text/plain"]
+
+
+def test_observing_costs_the_same_for_each_message_however_long_the_history():
+    def per_message(size):
+        prompt = Prompt((), tuple(Message("user", f"{i}") for i in range(size)))
+        return calls_of(lambda: (prompt.spans, prompt.messages)) / size
+
+    assert per_message(10_000) <= per_message(1_000)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from nbagent.errors import ModelError
 from nbagent.models.wires.draft import table
 from nbagent.models.wires.failures import failure, stream_failure
 from nbagent.models.wires.sse import Decoder
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from nbagent.messages import ModelReply
     from nbagent.models.model import Piece
     from nbagent.models.wires.draft import Draft
+    from nbagent.models.wires.sse import ServerEvent
 
 _HTML = ("<!doctype", "<html", "<?xml", "<head", "<body")
 
@@ -73,18 +75,25 @@ class Exchange:
             yield from self._whole(bytes(self._body))
         yield self._reader.reply()
 
-    def _events(self, events: Iterator[Any]) -> Iterator[Piece]:
-        for event in events:
-            said = event.data.strip()
-            if not said:
-                continue  # a sign of life
-            if said == "[DONE]":
-                yield from self._reader.event(event.name, said)
-                continue
-            data = table(_json(said, transient=True))
-            if event.name != "error" and (error := _error_in(data)) is not None:
-                raise stream_failure(error)
-            yield from self._reader.event(event.name, data)
+    def _events(self, events: Iterator[ServerEvent]) -> Iterator[Piece]:
+        try:
+            for event in events:
+                yield from self._event(event)
+        except (ModelError, ValueError):  # ValueError: bytes that are no events
+            if not self.ended:
+                raise
+
+    def _event(self, event: ServerEvent) -> Iterator[Piece]:
+        said = event.data.strip()
+        if not said:
+            return  # a sign of life
+        if said == "[DONE]":
+            yield from self._reader.event(event.name, said)
+            return
+        data = table(_json(said, transient=True))
+        if event.name != "error" and (error := _error_in(data)) is not None:
+            raise stream_failure(error)
+        yield from self._reader.event(event.name, data)
 
     def _whole(self, body: bytes) -> Iterator[Piece]:
         text = body.decode("utf-8")

@@ -62,12 +62,3 @@ def test_the_spans_cover_every_character_once_and_re_join(parts, history):
     assert json.loads(spans[-1].text) == ["look", "Look.", {"type": "object"}]
     assert sum(span.characters for span in spans) == sum(len(span.text) for span in spans)
     assert all(0 <= span.tokens <= span.characters for span in spans)
-
-
-def test_observing_a_long_history_is_linear():
-    def spans(size):
-        prompt = Prompt((), tuple(Message("user", f"{i}") for i in range(size)))
-        return len(prompt.spans), len(prompt.messages)
-
-    assert spans(1_000) == (1_000, 1_001)
-    assert spans(10_000) == (10_000, 10_001)

@@ -61,9 +61,10 @@ class Decoder:
 
     def _line(self, line: str) -> Iterator[ServerEvent]:
         if not line:
-            if self._data:
-                yield ServerEvent(self._name or "message", "\n".join(self._data))
-            self._name, self._data = "", []
+            name, data = self._name, self._data
+            self._name, self._data = "", []  # first: whoever takes the event may not come back
+            if data:
+                yield ServerEvent(name or "message", "\n".join(data))
             return
         field, _, value = line.lstrip("\ufeff").partition(":")
         value = value.removeprefix(" ")
