@@ -24,6 +24,7 @@ from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCa
 from nbagent.models.exchange import Exchange
 from nbagent.models.prices import Price, priced
 from nbagent.models.wires import anthropic, chat, responses
+from nbagent.models.wires.draft import Draft
 
 READERS = {"chat": chat.Reader, "responses": responses.Reader, "anthropic": anthropic.Reader}
 SSE = {"chat": chat_sse, "responses": responses_sse, "anthropic": anthropic_sse}
@@ -282,3 +283,11 @@ def test_items_without_an_index_stay_apart():
     events.append({"type": "response.completed", "response": {"status": "completed", "output": []}})
     reply, _ = read("responses", ["".join(f"data: {json.dumps(one)}\n\n" for one in events).encode()])
     assert [call.id for call in reply.tool_calls] == ["c0", "c1"]
+
+
+def test_a_call_without_an_id_never_gets_that_of_another():
+    draft = Draft("p")
+    for id in ("", "call_1", "call_1_"):
+        draft.call(id, "f")
+    draft.finish, draft.ended = "tool_calls", True
+    assert [call.id for call in draft.reply().tool_calls] == ["call_1__", "call_1", "call_1_"]

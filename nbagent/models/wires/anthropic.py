@@ -7,7 +7,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nbagent.messages import Message, Reasoning, ToolCall, Usage
-from nbagent.models.wires.draft import Draft, DraftCall, Json, is_count, is_mixed, number, table, tables, with_ids, word
+from nbagent.models.wires.draft import (
+    TURN,
+    Draft,
+    DraftCall,
+    Json,
+    is_count,
+    is_mixed,
+    number,
+    table,
+    tables,
+    with_ids,
+    word,
+)
 from nbagent.models.wires.failures import stream_failure
 from nbagent.models.wires.settled import arguments_of, settled
 
@@ -64,8 +76,8 @@ def _blocks(message: Message, provider: str) -> Iterator[Json]:
         yield result
         return
     kept = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
-    if kept and "nbagent.turn" in kept[0]:
-        yield from with_ids(kept[0]["nbagent.turn"], "id", message)
+    if kept and TURN in kept[0]:
+        yield from with_ids(kept[0][TURN], "id", message)
         return
     yield from kept
     for image in message.images:
@@ -139,7 +151,7 @@ class Reader:
             kept = [self._thoughts[index] for index in sorted(self._thoughts)]
             return [Reasoning(provider, json.dumps(block), word(block.get("thinking"))) for block in kept]
         said = "\n\n".join(word(block.get("thinking")) for block in blocks if block.get("thinking"))
-        return [Reasoning(provider, json.dumps({"nbagent.turn": blocks}), said)]
+        return [Reasoning(provider, json.dumps({TURN: blocks}), said)]
 
     def _blocks(self) -> list[Json]:
         """The turn as it came."""

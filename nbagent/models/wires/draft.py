@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 from nbagent.errors import ModelError
 from nbagent.messages import ModelReply, Reasoning, ToolCall, Usage
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from nbagent.messages import Message
 
 Json: TypeAlias = "dict[str, Any]"
+
+TURN = "nbagent.turn"
+"""Under this name a turn is kept that has to go back as the whole it was."""
 
 
 class DraftCall:
@@ -87,7 +90,9 @@ class Draft:
         taken = {call.id for call in self.calls}
         calls: list[ToolCall] = []
         for number, call in enumerate(self.calls, 1):
-            made = call.id or next(i for i in (f"call_{number}", f"call_{number}_") if i not in taken)
+            made = call.id or f"call_{number}"
+            while not call.id and made in taken:
+                made += "_"
             calls.append(ToolCall(made, call.name, call.arguments))
         return tuple(calls)
 
@@ -113,7 +118,12 @@ def word(value: object) -> str:
 
 def number(value: object) -> int:
     """The value where it is a count, else 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    return value if is_count(value) else 0
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether the value is a whole number that can count something."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def counted(input_tokens: int, output_tokens: int, cache_read: int, cache_write: int) -> Usage:
@@ -121,10 +131,6 @@ def counted(input_tokens: int, output_tokens: int, cache_read: int, cache_write:
     read = min(cache_read, input_tokens)
     write = min(cache_write, input_tokens - read)
     return Usage(input_tokens, output_tokens, cache_read_tokens=read, cache_write_tokens=write)
-
-
-def is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def is_mixed(kinds: list[object], reasoning: str, text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbagent.messages import Message, Reasoning
 from nbagent.models.wires.chat import data_url
 from nbagent.models.wires.draft import (
+    TURN,
     Draft,
     DraftCall,
     Json,
@@ -53,8 +54,8 @@ def _items(message: Message, provider: str) -> Iterator[Json]:
         return
     if message.role == "assistant":
         kept = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
-        if kept and "nbagent.turn" in kept[0]:
-            yield from with_ids(kept[0]["nbagent.turn"], "call_id", message)
+        if kept and TURN in kept[0]:
+            yield from with_ids(kept[0][TURN], "call_id", message)
             return
         yield from kept
     kind = "output_text" if message.role == "assistant" else "input_text"
@@ -149,7 +150,7 @@ class Reader:
         if is_mixed([item.get("type") for item in items], "reasoning", "message"):
             said = "\n\n".join(one.text for one in draft.reasoning if one.text)
             turn = [_sent_back(item) for item in items]
-            draft.reasoning = [Reasoning(draft.provider, json.dumps({"nbagent.turn": turn}), said)]
+            draft.reasoning = [Reasoning(draft.provider, json.dumps({TURN: turn}), said)]
         draft.usage = _usage(response.get("usage"))
         draft.finish = self._reason(response)
         draft.ended = True
