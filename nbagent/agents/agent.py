@@ -97,13 +97,6 @@ class Agent:
         """Goes on with the conversation of the other agent, as that one does."""
         self._conversation = other._conversation
 
-    def configure(self, *, model: Model, system_prompt: Text | None, **options: Any) -> None:
-        """Makes it another agent with the same name and conversation.
-
-        Takes what the constructor takes. Raises as that does, and has then changed nothing.
-        """
-        self.become(Agent(self.name, model, system_prompt, **options))
-
     def clear_history(self) -> None:
         """Forgets what was said. The script of a `ScriptedLLM` stays where it is."""
         self._conversation.clear()

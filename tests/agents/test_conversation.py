@@ -133,7 +133,7 @@ def test_a_new_model_does_not_inherit_places_in_the_old_script():
     agent = agent_of("A", "B")
     agent.run("a", key=1)
     agent.run("b", key=2)
-    agent.configure(model=ScriptedLLM(["X", "Y"]), system_prompt=None, tools=None, max_turns=10)
+    agent.become(agent_of("X", "Y"))
     assert agent.run("b", key=2).final_output == "X"
     assert agent.run("b", key=2).final_output == "X"
     assert agent.run("c", key=3).final_output == "Y"
