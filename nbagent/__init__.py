@@ -25,7 +25,7 @@ _HOME = {
     "Tool": "nbagent.tools.tool",
     "ToolRegistry": "nbagent.tools.registry",
     "ToolResponse": "nbagent.tools.response",
-    "open_model": "nbagent.models.providers",
+    "open_model": "nbagent.models.opening",
     "tool": "nbagent.tools.tool",
 }
 """Where each public name lives. `tests/test_public_names.py` pins them."""
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Image
+    from nbagent.models.opening import open_model
     from nbagent.models.prices import Price
-    from nbagent.models.providers import open_model
     from nbagent.models.scripted import ScriptedLLM
     from nbagent.runtime.limits import Limits
     from nbagent.runtime.patience import Retry

@@ -64,10 +64,10 @@ def find(variable: str) -> Key | None:
     return None
 
 
-def find_or_ask(variable: str) -> Key:
-    """`find`, and a question to the person where there is one. Raises MissingKey where there is no key."""
+def find_or_ask(variable: str, ask: bool = True) -> Key:
+    """`find`, and with `ask` a question to the person where there is one. Raises MissingKey where there is no key."""
     key = find(variable)
-    if key is None and settings.ask is not None:
+    if key is None and ask and settings.ask is not None:
         answer = settings.ask(f"{variable} (not shown, not saved): ")
         if answer.strip():
             key = _given(variable, answer.strip())
@@ -85,15 +85,6 @@ def later(variable: str) -> Key:
         return found and found.reveal()
 
     return Key(variable, read)
-
-
-def find_or_fail(variable: str) -> Key:
-    """`find`; raises MissingKey where there is none. Nobody is asked."""
-    key = find(variable)
-    if key is None:
-        raise missing(variable)
-    key.reveal()
-    return key
 
 
 def _given(variable: str, value: str) -> Key:

@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from nbagent.errors import ConfigError
-from nbagent.models.remote import PLACEHOLDER, TIMEOUT, RemoteModel, checked_params
+from nbagent.models.remote import PLACEHOLDER, RemoteModel
 from nbagent.models.wires import chat, responses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from nbagent.messages import ModelRequest
     from nbagent.models.exchange import Reader
-    from nbagent.models.keys import Key
-    from nbagent.models.prices import Price
 
 Api = Literal["chat", "responses"]
-_OURS = {"messages", "input", "instructions", "tools", "stream", "stream_options", "model", "store", "include", "n",
-    "timeout", "extra_headers", "max_tokens", "max_completion_tokens",
-    "max_output_tokens", "self"}  # fmt: skip
 
 
 class OpenAIModel(RemoteModel):
     """A model of OpenAI, or of a server that speaks its language. Made by `open_model`."""
 
     package = "openai"
+    ours: ClassVar = {
+        "messages", "input", "instructions", "tools", "stream", "stream_options", "model", "store", "include", "n",
+        "timeout", "extra_headers", "max_tokens", "max_completion_tokens", "max_output_tokens", "self",
+    }  # fmt: skip
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        provider: str = "openai",
-        base_url: str,
-        key: Key | None,
-        api: Api = "chat",
-        params: Mapping[str, Any] | None = None,
-        timeout: float = TIMEOUT,
-        streaming: bool = True,
-        price: Price | None = None,
-        quirks: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, model: str, *, api: Api = "chat", quirks: frozenset[str] = frozenset(), **options: Any) -> None:
+        """options: what `RemoteModel` takes."""
+        self.api: Api = api
+        self._quirks = quirks
+        super().__init__(model, **options)
+        self._origin = f"{self.provider}/{api}"  # reasoning of the one API is nothing to the other
+
+    def _method(self) -> Any:
         from openai.resources.chat import Completions
         from openai.resources.responses import Responses
 
-        super().__init__(
-            model, provider=provider, base_url=base_url, key=key, params=params, timeout=timeout,
-            streaming=streaming, price=price,
-        )  # fmt: skip
-        self.api: Api = api
-        self._quirks = quirks
-        self._origin = f"{provider}/{api}"  # reasoning of the one API is nothing to the other
-        create: Any = Responses.create if api == "responses" else Completions.create
-        checked_params(self.params, set(inspect.signature(create).parameters) - _OURS, _OURS, self.package)
+        return Responses.create if self.api == "responses" else Completions.create
 
     def _open(self, http: Any, *, asynchronous: bool) -> Any:
         import openai

@@ -6,9 +6,11 @@ The official SDK sends the request and knows the address; what comes back is rea
 from __future__ import annotations
 
 import asyncio
+import inspect
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from msgspec.structs import replace
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from nbagent.messages import ModelRequest
     from nbagent.models.keys import Key
     from nbagent.models.model import Piece
-    from nbagent.models.opened import Opened
+    from nbagent.models.opening import Opened
 
 IDLE = 60.0
 """Seconds of silence after which a call is given up."""
@@ -43,23 +45,26 @@ class RemoteModel(ABC):
 
     mode = "live"
     package: ClassVar[str]
+    """The SDK's; also the provider's name, by default."""
+    ours: ClassVar[set[str]]
+    """The parameters that we set ourselves, or that are none of the request."""
 
     def __init__(
         self,
         model: str,
         *,
-        provider: str,
+        provider: str | None = None,
         base_url: str,
         key: Key | None,
-        params: Mapping[str, Any] | None,
-        timeout: float,
-        streaming: bool,
-        price: Price | None,
+        params: Mapping[str, Any] | None = None,
+        timeout: float = TIMEOUT,
+        streaming: bool = True,
+        price: Price | None = None,
     ) -> None:
         self.model = model
-        self.provider = provider
+        self.provider = provider or self.package
         self.base_url = base_url
-        self.params = dict(params or {})
+        self.params = self._checked(params or {})
         self.timeout = _seconds(timeout)
         self.streaming = streaming
         self.price = price
@@ -142,6 +147,10 @@ class RemoteModel(ABC):
                 return bodies[0].decode()
 
     @abstractmethod
+    def _method(self) -> Any:
+        """The SDK's method that sends, whose parameters are those there are."""
+
+    @abstractmethod
     def _reader(self) -> Reader: ...
 
     @abstractmethod
@@ -195,7 +204,7 @@ class RemoteModel(ABC):
                     (name for name, value in request.headers.items() if PLACEHOLDER in value), "authorization"
                 )
                 for name in list(request.headers):
-                    if not _is_ordinary(name) and not (name in _MAKERS and request.url.host == "api.openai.com"):
+                    if not _is_ordinary(name) and not (name in _OPENAIS_OWN and request.url.host == "api.openai.com"):
                         del request.headers[name]
                 if key is not None and (request.url.host, request.url.port) == (home.host, home.port):
                     value = key.reveal()
@@ -203,6 +212,24 @@ class RemoteModel(ABC):
                 yield request
 
         return KeyInPlace()
+
+    def _checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises ConfigError for a parameter that the installed SDK does not take, or that nbagent sets itself."""
+        accepted = set(inspect.signature(self._method()).parameters) - self.ours
+        for name in params:
+            if name in self.ours:
+                how = "write max_tokens: N in its place" if "max" in name else "leave it out"
+                raise ConfigError(f"params: {name!r} is set by nbagent itself; {how}")
+            if name not in accepted:
+                near = get_close_matches(name, accepted, n=1)
+                anyway = f'to send it all the same: {{"extra_body": {{"{name}": …}}}}'
+                hint = f"did you mean {near[0]!r}?" if near else anyway
+                raise ConfigError(f"params: the installed {self.package} SDK takes no {name!r}; {hint}")
+        extra: Any = params.get("extra_body")
+        for name in extra if isinstance(extra, Mapping) else ():  # pyright: ignore[reportUnknownVariableType]
+            if name in self.ours:
+                raise ConfigError(f"params: extra_body may not hold {name!r}, which is set by nbagent itself")
+        return dict(params)
 
     def _timeouts(self, seconds: float) -> Any:
         import httpx2
@@ -244,7 +271,7 @@ class RemoteModel(ABC):
         raise TypeError(f"{self.name} is not pickled or copied: open it anew, open_model({self.name!r})")
 
 
-_MAKERS = ("openai-organization", "openai-project")
+_OPENAIS_OWN = ("openai-organization", "openai-project")
 _ORDINARY = {
     "host", "accept", "accept-encoding", "connection", "content-length", "content-type", "user-agent",
     "transfer-encoding", "anthropic-version", "anthropic-beta",
@@ -267,26 +294,6 @@ async def _open_until_the_loop_ends(http: Any) -> AsyncIterator[None]:
         yield
     finally:
         await http.aclose()
-
-
-def checked_params(params: Mapping[str, Any], accepted: set[str], ours: set[str], package: str) -> None:
-    """Raises ConfigError for a parameter that the installed SDK does not take, or that nbagent sets itself."""
-    for name in params:
-        if name in ours:
-            how = "write max_tokens: N in its place" if "max" in name else "leave it out"
-            raise ConfigError(f"params: {name!r} is set by nbagent itself; {how}")
-        if name not in accepted:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, accepted, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f'to send it all the same: {{"extra_body": {{"{name}": …}}}}'
-            )
-            raise ConfigError(f"params: the installed {package} SDK takes no {name!r}; {hint}")
-    extra: Any = params.get("extra_body")
-    for name in extra if isinstance(extra, Mapping) else ():  # pyright: ignore[reportUnknownVariableType]
-        if name in ours:
-            raise ConfigError(f"params: extra_body may not hold {name!r}, which is set by nbagent itself")
 
 
 def _seconds(value: object) -> float:

@@ -14,7 +14,6 @@ from nbagent.agents.agent import Agent
 from nbagent.errors import FOREIGN, CellError, ConfigError, MissingKey, ModelError, ToolDefinitionError
 from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.model import Model
-from nbagent.models.opened import Opened
 from nbagent.models.scripted import ScriptedLLM
 from nbagent.notebook.fields import Budget, is_path
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
@@ -27,6 +26,7 @@ from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
     from nbagent.models.entries import Entry
+    from nbagent.models.opening import Opened
     from nbagent.notebook.cell import Cell
     from nbagent.prompt.observe import Text
     from nbagent.prompt.references import Piece
@@ -189,7 +189,8 @@ def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
 
 def _opened(spec: CellSpec, existing: Agent | None) -> Model:
     """A model of a provider: the one that the cell describes, or the agent's own with what the cell changes of it."""
-    from nbagent.models.providers import open_model, providers  # not for scripted cells: the first one is felt
+    from nbagent.models.opening import open_model  # not for scripted cells: the first one is felt
+    from nbagent.models.providers import providers
 
     asked = _asked(spec, existing)
     if asked.model is None and asked.base_url is None and not providers.default_model:
@@ -207,6 +208,7 @@ def _opened(spec: CellSpec, existing: Agent | None) -> Model:
 
 def _asked(spec: CellSpec, existing: Agent | None) -> Opened:
     """What is asked of `open_model`. A model of a known provider stands for itself; the rest is kept."""
+    from nbagent.models.opening import Opened
     from nbagent.models.providers import providers
     from nbagent.models.remote import RemoteModel
 

@@ -142,6 +142,21 @@ def test_a_parameter_that_the_sdk_does_not_take_is_our_error(named, params, says
         open_model(named, params=params)
 
 
+@pytest.mark.parametrize(
+    ("named", "api", "says"),
+    [
+        ("openai:m", "anthropic", "expected chat or responses, got 'anthropic'"),
+        ("openai:m", "soap", "expected chat or responses, got 'soap'"),
+        ("anthropic:m", "chat", "anthropic has one API of its own"),
+    ],
+)
+def test_an_api_that_a_provider_does_not_have_is_refused(named, api, says, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with pytest.raises(ConfigError, match=says):
+        open_model(named, api=api)
+
+
 def test_parameters_are_sent(server):
     server.play(reply("chat", True), reply("anthropic", True))
     Agent("a", open_model("m", base_url=server.url, params={"seed": 7, "extra_body": {"my_own": 1}})).run("go")
