@@ -10,9 +10,9 @@ from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
 from nbagent.errors import ConfigError
 from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent, ToolReturned
-from nbagent.messages import Messages, ModelRequest
 from nbagent.models.model import Model, go_to, position
 from nbagent.prompt.observe import Text, observe, segments
+from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.drivers import adrive, drive
 from nbagent.runtime.run import Run
 from nbagent.tools.pictures import picture

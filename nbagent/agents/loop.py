@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ModelError
-from nbagent.messages import COMPLETE, Message, Messages, ModelReply, ModelRequest, Prompt, ToolCall
+from nbagent.messages import COMPLETE, Message, ModelReply, Prompt, ToolCall
+from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Note, Outcome
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from nbagent.models.remote import PLACEHOLDER, RemoteModel
 from nbagent.models.wires import anthropic as wire
 
 if TYPE_CHECKING:
-    from nbagent.messages import ModelRequest
     from nbagent.models.exchange import Reader
+    from nbagent.request import ModelRequest
 
 
 class AnthropicModel(RemoteModel):

@@ -14,8 +14,8 @@ from nbagent.models.samples import smallest_arguments
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from nbagent.messages import ModelRequest
     from nbagent.models.model import Piece
+    from nbagent.request import ModelRequest
 
 
 class TestModel:

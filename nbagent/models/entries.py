@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard, cast
 
 from nbagent.errors import ConfigError
-from nbagent.messages import ModelReply, ModelRequest
+from nbagent.messages import ModelReply
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from nbagent.request import ModelRequest
 
 Entry: TypeAlias = (
     "str | ModelReply | list[ModelReply] | BaseException | type[BaseException] | Callable[[ModelRequest], Entry]"

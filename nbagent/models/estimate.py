@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from nbagent.messages import Usage
 
 if TYPE_CHECKING:
-    from nbagent.messages import ModelReply, ModelRequest
+    from nbagent.messages import ModelReply
+    from nbagent.request import ModelRequest
 
 
 def estimate(request: ModelRequest, reply: ModelReply) -> Usage:

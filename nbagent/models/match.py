@@ -11,7 +11,7 @@ from nbagent.models.entries import Entry, Turns, calls_in, check
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
-    from nbagent.messages import ModelRequest
+    from nbagent.request import ModelRequest
 
 Match: TypeAlias = "Mapping[Any, Entry | Turns] | Iterable[tuple[str | re.Pattern[str], Entry | Turns]]"
 """What the user may say, with the entry that answers it; see `ScriptedLLM`."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
-from nbagent.messages import ModelReply, ModelRequest
+from nbagent.messages import ModelReply
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+    from nbagent.request import ModelRequest
 
 
 class ReasoningPiece(Struct, frozen=True, gc=False):

@@ -9,8 +9,8 @@ from nbagent.models.remote import PLACEHOLDER, RemoteModel
 from nbagent.models.wires import chat, responses
 
 if TYPE_CHECKING:
-    from nbagent.messages import ModelRequest
     from nbagent.models.exchange import Reader
+    from nbagent.request import ModelRequest
 
 Api = Literal["chat", "responses"]
 

@@ -25,10 +25,10 @@ from nbagent.models.wires.failures import status_failure, status_of, transport_f
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from nbagent.messages import ModelRequest
     from nbagent.models.keys import Key
     from nbagent.models.model import Piece
     from nbagent.models.opening import Opened
+    from nbagent.request import ModelRequest
 
 IDLE = 60.0
 """Seconds of silence after which a call is given up."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
-from nbagent.messages import ModelReply, ModelRequest, ToolCall
+from nbagent.messages import ModelReply, ToolCall
 from nbagent.models.entries import Entry, Pieced, Turns, as_reply, calls_in, check
 from nbagent.models.estimate import estimate
 from nbagent.models.match import Match, Matches, counted, what_was_asked
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from nbagent.models.model import Piece
+    from nbagent.request import ModelRequest
 
 
 class ScriptedLLM:

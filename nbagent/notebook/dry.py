@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbagent.agents.agent import Agent
-    from nbagent.messages import ModelRequest, Prompt
+    from nbagent.messages import Prompt
     from nbagent.models.model import Model
     from nbagent.models.wires.draft import Json
+    from nbagent.request import ModelRequest
 
 _FORMS = {
     "OpenAI, Chat Completions": chat.payload,

@@ -9,8 +9,9 @@ from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from nbagent.events import Status
-    from nbagent.messages import ModelRequest, Prompt, ToolCall, ToolSchema
+    from nbagent.messages import Prompt, ToolCall, ToolSchema
     from nbagent.models.model import Model
+    from nbagent.request import ModelRequest
     from nbagent.tools.registry import ToolRegistry
 
 

@@ -11,8 +11,9 @@ from nbagent.messages import Usage
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
-    from nbagent.messages import ModelReply, ModelRequest
+    from nbagent.messages import ModelReply
     from nbagent.models.model import Model
+    from nbagent.request import ModelRequest
 
 
 class Limits(Struct, frozen=True):

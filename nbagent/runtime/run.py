@@ -22,7 +22,7 @@ from nbagent.events import (
     StreamEvent,
     Waiting,
 )
-from nbagent.messages import ModelReply, ModelRequest, Observation, Prompt
+from nbagent.messages import ModelReply, Observation, Prompt
 from nbagent.models.model import ArgumentsPiece, ReasoningPiece, position
 from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
 from nbagent.runtime.capture import report
@@ -37,6 +37,7 @@ from nbagent.values import Struct
 
 if TYPE_CHECKING:
     from nbagent.models.model import Model, Piece
+    from nbagent.request import ModelRequest
 
 
 class Ask(Struct):

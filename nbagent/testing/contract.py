@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nbagent.errors import ModelError, NBAgentError
-from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolSchema
+from nbagent.messages import Message, ModelReply, ToolSchema
 from nbagent.models.model import ArgumentsPiece, Model, Piece, ReasoningPiece
+from nbagent.request import Messages, ModelRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,10 +23,11 @@ from pydantic import UUID5, AnyUrl, Base64Str, BaseModel, DirectoryPath, Field, 
 from typing_extensions import TypedDict
 
 from nbagent import Agent, tool
-from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCall, ToolSchema, Usage
+from nbagent.messages import Message, ModelReply, ToolCall, ToolSchema, Usage
 from nbagent.models.dummy import TestModel
 from nbagent.models.model import Model
 from nbagent.models.samples import smallest_arguments
+from nbagent.request import Messages, ModelRequest
 
 
 def add(a: int, b: int) -> int:

@@ -9,7 +9,8 @@ import pytest
 
 from nbagent import Agent
 from nbagent.errors import ConfigError, ScriptExhausted, ScriptLeftOver
-from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCall, ToolSchema, Usage
+from nbagent.messages import Message, ModelReply, ToolCall, ToolSchema, Usage
+from nbagent.request import Messages, ModelRequest
 from nbagent.testing import ScriptedLLM
 
 

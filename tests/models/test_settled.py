@@ -9,8 +9,9 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbagent.messages import Image, Message, Messages, ModelRequest, Reasoning, ToolCall, ToolSchema
+from nbagent.messages import Image, Message, Reasoning, ToolCall, ToolSchema
 from nbagent.models.wires import anthropic, chat, responses
+from nbagent.request import Messages, ModelRequest
 
 HISTORIES = int(os.environ.get("NBAGENT_HISTORIES", "2000"))
 PNG = b"\x89PNG\r\n\x1a\n"

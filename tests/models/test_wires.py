@@ -20,11 +20,12 @@ from servers import (
 )
 
 from nbagent.errors import ModelError
-from nbagent.messages import Message, Messages, ModelReply, ModelRequest, ToolCall, Usage
+from nbagent.messages import Message, ModelReply, ToolCall, Usage
 from nbagent.models.exchange import Exchange
 from nbagent.models.prices import Price, priced
 from nbagent.models.wires import anthropic, chat, responses
 from nbagent.models.wires.draft import Draft
+from nbagent.request import Messages, ModelRequest
 
 READERS = {"chat": chat.Reader, "responses": responses.Reader, "anthropic": anthropic.Reader}
 SSE = {"chat": chat_sse, "responses": responses_sse, "anthropic": anthropic_sse}

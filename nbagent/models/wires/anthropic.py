@@ -26,8 +26,9 @@ from nbagent.models.wires.settled import arguments_of, settled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbagent.messages import ModelReply, ModelRequest, ToolSchema
+    from nbagent.messages import ModelReply, ToolSchema
     from nbagent.models.model import Piece
+    from nbagent.request import ModelRequest
 
 MAX_TOKENS = 8_192
 """The protocol wants a number; this one where nobody gives another."""

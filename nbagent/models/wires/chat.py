@@ -13,8 +13,9 @@ from nbagent.models.wires.settled import settled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbagent.messages import ModelReply, ModelRequest, ToolSchema
+    from nbagent.messages import ModelReply, ToolSchema
     from nbagent.models.model import Piece
+    from nbagent.request import ModelRequest
 
 DONE = "[DONE]"
 _EXTRAS = "nbagent.extra_content"

@@ -27,8 +27,9 @@ from nbagent.models.wires.settled import settled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nbagent.messages import ModelReply, ModelRequest, ToolSchema, Usage
+    from nbagent.messages import ModelReply, ToolSchema, Usage
     from nbagent.models.model import Piece
+    from nbagent.request import ModelRequest
 
 _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
