@@ -22,7 +22,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbagent import redact as module
-from nbagent.redact import StreamRedactor, forget, know, know_environment, redact
+from nbagent.redact import StreamRedactor, forget, know, know_environment, known, redact
+from nbagent.redact.hidden import Hidden
+from nbagent.redact.kinds import KINDS
+from nbagent.redact.search import Search
 
 LETTERS = string.ascii_letters + string.digits
 DASHED = LETTERS + "-_"
@@ -382,7 +385,7 @@ def test_a_change_of_the_environment_is_seen_and_what_was_known_stays_known(monk
 def test_an_environment_that_has_not_changed_is_not_looked_through_again(monkeypatch):
     looked = []
     know_environment()
-    monkeypatch.setattr(module, "_is_secret", lambda name, value: looked.append(name))
+    monkeypatch.setattr(known, "_is_secret", lambda name, value: looked.append(name))
     know_environment()
     assert looked == []
     monkeypatch.setenv("MY_KEY", made_up(20))
@@ -411,8 +414,8 @@ PIECES = [
     *(base64.b64encode(b"x" * before + value.encode()).decode() for value in KNOWN.values() for before in range(3)),
     *CANARIES.values(),
     *AROUND,
-    *module._KINDS,
-    *(f"{head}{made_up(25)}" for head in module._KINDS),
+    *KINDS,
+    *(f"{head}{made_up(25)}" for head in KINDS),
     *(
         "Authorization: Bearer ",
         "'x-api-key', b'",
@@ -633,14 +636,14 @@ def test_time_grows_no_faster_than_the_text(unit):
 def test_a_stream_looks_at_each_piece_a_few_times_at_most(monkeypatch):
     know_all()
     looked = 0
-    search = module._Search.__init__
+    search = Search.__init__
 
     def counted(self, text, at, *more, **options):
         nonlocal looked
         looked += len(text) - at
         search(self, text, at, *more, **options)
 
-    monkeypatch.setattr(module._Search, "__init__", counted)
+    monkeypatch.setattr(Search, "__init__", counted)
     text = private_key(lines=200) + "sk-" + made_up(30_000) + "/" + made_up(30_000, LETTERS + "+/")
     stream = StreamRedactor()
     for place in range(0, len(text), 100):
@@ -661,7 +664,7 @@ def test_a_short_text_is_not_looked_at():
 
 
 def test_no_beginning_of_a_secret_is_the_beginning_of_another():
-    heads = sorted(module._KINDS)
+    heads = sorted(KINDS)
     assert not [(one, two) for one in heads for two in heads if one != two and two.startswith(one)]
 
 
@@ -679,19 +682,21 @@ def test_no_known_value_is_in_any_repr():
     stream = StreamRedactor()
     stream.feed(value[:15])
     shown = [f"{thing!r}{thing!s}" for root in (module._store, stream, redact, know) for thing in reachable(root)]
-    shown += [repr(thing) for thing in vars(module).values()]
+    modules = [each for name, each in sys.modules.items() if name.startswith("nbagent.redact")]
+    assert len(modules) == 7
+    shown += [repr(thing) for each in modules for thing in vars(each).values()]
     assert not [text for text in shown if value[:15] in text]
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_what_holds_secrets_cannot_be_pickled(protocol):
-    for thing in (StreamRedactor(), module._store, module._store.forms(), module._Hidden("abc")):
+    for thing in (StreamRedactor(), module._store, module._store.forms(), Hidden("abc")):
         with pytest.raises(TypeError):
             pickle.dumps(thing, protocol)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_what_holds_secrets_cannot_be_copied(copied):
-    for thing in (StreamRedactor(), module._store.forms(), module._Hidden("abc")):
+    for thing in (StreamRedactor(), module._store.forms(), Hidden("abc")):
         with pytest.raises(TypeError):
             copied(thing)

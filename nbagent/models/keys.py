@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbagent.errors import ConfigError, MissingKey
 from nbagent.redact import know
+from nbagent.redact.known import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +113,7 @@ def _problem(value: str) -> str:
         return "there is white space in it; remove it"
     if value[0] in _QUOTES or value[-1] in _QUOTES:
         return "there are quotes around it; remove them"
-    if re.fullmatch(r"\$?\{?[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\}?", value):
+    if VARIABLE.fullmatch(value):
         return "it looks like the name of a variable; put the key itself there"
     if re.search(r"(?i)your.?(api.?)?key|<.*>|^x+$|\.\.\.|…", value):
         return "it looks like a placeholder; put the key itself there"
