@@ -82,7 +82,7 @@ class AgentMagics:
         """Describe an agent and run it.
 
         %%agent [NAME] [OPTIONS]
-        model: …          header (YAML): model, tools, script, system, max_turns, out, quiet
+        model: …          header (YAML): any option by its name, such as model, tools, script, system
         ---
         The task. {{name}} inserts a variable of the notebook, \\{{ stays {{.
 
@@ -132,10 +132,10 @@ class AgentMagics:
 
     def unregister(self) -> None:
         for kind in ("line", "cell"):
-            self._shell.magics_manager.magics[kind].pop("agent", None)
-        self._shell.magics_manager.magics["line"].pop("%agent", None)
-        for kind in ("line", "cell"):
-            self._shell.magics_manager.magics[kind].pop("prompt", None)
+            for name in ("agent", "prompt", "%agent"):
+                self._shell.magics_manager.magics[kind].pop(name, None)
+        formatter: Any = self._shell.display_formatter
+        formatter.mimebundle_formatter.pop("nbagent.messages.Prompt", None)
         _remove(self._shell.input_transformers_cleanup, lift)
         for one in (QuestionLine, AssignedQuestion):
             _remove(self._shell.input_transformer_manager.token_transformers, one)

@@ -94,8 +94,8 @@ class Cells:
             return
         agent = self._found(asked.run.name, namespace)
         task = text(asked.task, namespace, "task")
-        prompt = agent.observe(task) if asked.task else dry.prompt_of(agent, asked.run.number)
-        show(self._shell, dry.shown(agent, prompt))
+        bundle = dry.shown(agent, agent.observe(task)) if asked.task else dry.shown_again(agent, asked.run.number)
+        show(self._shell, bundle)
 
     def _found(self, name: str, namespace: Namespace) -> Agent:
         agent = find(name, namespace)

@@ -42,11 +42,15 @@ def credential(where: str) -> CellError:
 
 def refuse_keys(text: str, first_line: int | None) -> None:
     """Raises where a text holds what is surely a key; `first_line` is its cell line, None for a magic line."""
-    if not any(mark in redact(text) for mark in _MARKS):
+    if not _has_key(text):
         return
-    lines = text.split("\n")
-    place = next((n for n, line in enumerate(lines) if any(mark in redact(line) for mark in _MARKS)), 0)
+    place = next((n for n, line in enumerate(text.split("\n")) if _has_key(line)), 0)
     raise credential("Magic line" if first_line is None else f"Cell line {first_line + place}")
+
+
+def _has_key(text: str) -> bool:
+    masked = redact(text)
+    return masked is not text and any(masked.count(mark) > text.count(mark) for mark in _MARKS)
 
 
 _TAKES_ANYTHING = ("system",)

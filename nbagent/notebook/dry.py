@@ -11,15 +11,15 @@ from nbagent.models.remote import RemoteModel
 from nbagent.models.wires import anthropic, chat, responses
 from nbagent.views.dry import Dry, Wire, dry_bundle
 from nbagent.views.safe import visible
+from nbagent.views.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Prompt
-    from nbagent.models.model import Model
     from nbagent.models.wires.draft import Json
-    from nbagent.request import ModelRequest
+    from nbagent.runtime.result import RunResult
 
 _FORMS = {
     "OpenAI, Chat Completions": chat.payload,
@@ -29,13 +29,21 @@ _FORMS = {
 
 
 def shown(agent: Agent, prompt: Prompt) -> dict[str, str]:
-    """A prompt of this agent and its first request, as a MIME bundle."""
+    """A prompt that this agent has not sent, and its request, as a MIME bundle."""
     model = agent.model
-    return dry_bundle(Dry(agent.name, model.name, model.mode, prompt, tuple(_wires(model, agent.request(prompt)))))
+    return dry_bundle(Dry(agent.name, model.name, model.mode, "not sent", prompt, tuple(_wires(agent, prompt))))
 
 
-def _wires(model: Model, request: ModelRequest) -> Iterator[Wire]:
+def shown_again(agent: Agent, number: int | None = None) -> dict[str, str]:
+    """The prompt of a run, and the request that it would make with what the agent is now, as a MIME bundle."""
+    prompt, run = prompt_of(agent, number), Trace.of(_run(agent, number).events)
+    wires = [Wire(f"{wire.protocol}, with the agent as it is now", wire.text) for wire in _wires(agent, prompt)]
+    return dry_bundle(Dry(agent.name, run.model, run.mode, "sent" if run.turns else "not sent", prompt, wires))
+
+
+def _wires(agent: Agent, prompt: Prompt) -> Iterator[Wire]:
     """The request as its model sends it, to the byte; of a model that sends nothing, in every form there is."""
+    model, request = agent.model, agent.request(prompt)
     if isinstance(model, RemoteModel):
         yield Wire(f"{model.name} at {model.base_url}", model.written(request))
         return
@@ -48,15 +56,24 @@ def _text(body: Json) -> str:
 
 
 def prompt_of(agent: Agent, number: int | None = None) -> Prompt:
-    """The prompt of the agent's newest run, or of its nth (from 1)."""
-    result = agent.last if number is None else agent.results.get(number)
-    if result is None or result.prompt is None:
+    """The prompt of the agent's newest run, or of its nth (from 1). Raises CellError where there is none."""
+    prompt = _run(agent, number).prompt
+    if prompt is None:
+        raise CellError(f"this run of agent {agent.name!r} ended before it had a prompt; {_hint(agent)}")
+    return prompt
+
+
+def _run(agent: Agent, number: int | None) -> RunResult:
+    run = agent.last if number is None else agent.results.get(number)
+    if run is None:
         which = "has not run yet" if number is None else f"has no run {number}"
         known = f"; there are {', '.join(map(str, agent.results))}" if agent.results else ""
-        raise CellError(
-            f"agent {agent.name!r} {which}{known}; `%prompt {agent.name} TASK…` shows what a run would send"
-        )
-    return result.prompt
+        raise CellError(f"agent {agent.name!r} {which}{known}; {_hint(agent)}")
+    return run
+
+
+def _hint(agent: Agent) -> str:
+    return f"`%prompt {agent.name} TASK…` shows what a run would send"
 
 
 def compared(one: Prompt, other: Prompt, names: tuple[str, str]) -> dict[str, str]:

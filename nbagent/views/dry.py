@@ -1,4 +1,4 @@
-"""Dry: a prompt that has not been sent, piece by piece, and the exact request that would be."""
+"""Dry: a prompt, piece by piece, and the exact request that it makes, whether it has been sent or not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from nbagent.messages import Prompt, Span
 
-_NOTE = "not sent"
 _SHOWN = 16_000
 """Characters of a request; of a longer one the head and the tail are shown."""
 
@@ -40,6 +39,8 @@ class Dry:
     agent: str
     model: str
     mode: str
+    note: str
+    """Whether it has been sent; empty where that is not known."""
     prompt: Prompt
     wires: Sequence[Wire] = ()
 
@@ -52,7 +53,7 @@ def dry_bundle(dry: Dry) -> dict[str, str]:
 
 def prompt_bundle(prompt: Prompt) -> dict[str, str]:
     """A prompt of no agent in particular, as the value of a cell."""
-    return dry_bundle(Dry("prompt", "", "", prompt))
+    return dry_bundle(Dry("prompt", "", "", "", prompt))
 
 
 def _numbers(prompt: Prompt) -> str:
@@ -62,7 +63,8 @@ def _numbers(prompt: Prompt) -> str:
 
 
 def _outline(dry: Dry) -> Iterator[Block]:
-    yield Block(0, (*_names(dry), f" · {_NOTE} · {_numbers(dry.prompt)}"))
+    note = f" · {dry.note}" if dry.note else ""
+    yield Block(0, (*_names(dry), f"{note} · {_numbers(dry.prompt)}"))
     yield Block(0, ("prompt",))
     yield from prompt_blocks(dry.prompt)
     yield Block(0, ("pieces",), "\n".join(map(_line, dry.prompt.spans)))
@@ -81,10 +83,8 @@ def _line(span: Span) -> str:
 
 
 def _html(dry: Dry) -> str:
-    said = (
-        f'<span class="nbagent-status">{_NOTE}</span>',
-        f'<span class="nbagent-numbers">{_numbers(dry.prompt)}</span>',
-    )
+    said = [f'<span class="nbagent-status">{escape(dry.note)}</span>'] if dry.note else []
+    said.append(f'<span class="nbagent-numbers">{_numbers(dry.prompt)}</span>')
     steps = prompt_html(dry.prompt, "prompt") + _pieces(dry.prompt)
     steps += "".join(_wire(wire) for wire in dry.wires)
     return root(f'{header(dry.agent, dry.model, dry.mode, *said)}<div class="nbagent-line nbagent-steps">{steps}</div>')

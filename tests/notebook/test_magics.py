@@ -440,6 +440,31 @@ def test_figures_come_right_after_the_run(shell):
     assert "Prices" in trace["text/plain"]
 
 
+def traces(ip):
+    manager, formatter = ip.input_transformer_manager, ip.display_formatter.mimebundle_formatter
+    transformers = (ip.input_transformers_cleanup, ip.input_transformers_post, manager.token_transformers)
+    names = {kind: sorted(known) for kind, known in ip.magics_manager.magics.items()}
+    return names, [list(each) for each in transformers], sorted(map(str, formatter.deferred_printers))
+
+
+def test_unloading_puts_everything_back(shell):
+    ip = shell.shell
+
+    def shown():
+        return ip.display_formatter.format(shell.ns["bot"].observe("hi"))[0]
+
+    ip.run_line_magic("unload_ext", "nbagent")
+    without = traces(ip)
+    ip.run_line_magic("load_ext", "nbagent")
+    shell.run("%%agent bot\nscript: [hi]\n---\nhello")
+    assert "text/html" in shown()
+    loaded = traces(ip)
+    assert all(one != other for one, other in zip(loaded[:2], without[:2], strict=True))
+    ip.run_line_magic("unload_ext", "nbagent")
+    assert traces(ip) == without
+    assert list(shown()) == ["text/plain"]
+
+
 def test_loading_twice_and_unloading_leave_no_traces(shell):
     ip = shell.shell
     ip.run_line_magic("reload_ext", "nbagent")

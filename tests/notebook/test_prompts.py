@@ -73,6 +73,7 @@ def test_the_line_shows_what_a_task_would_send_and_what_runs_have_sent(named):
     assert len(named.ns["bot"].model.requests) == 2
     assert "and then?" in named.text("%prompt bot")
     first = named.text("%prompt bot@1")
+    assert first.startswith("bot · scripted · sent · ")
     assert "Ada says hello" in first
     assert "and then?" not in first
     diff = named.text("%prompt diff bot@1 bot@2").split("\n")
@@ -93,6 +94,7 @@ def test_a_prompt_is_shown_richly_as_the_value_of_a_cell(named):
     named.run("prompt = bot.observe('What next?')")
     data, _ = named.shell.display_formatter.format(named.ns["prompt"])
     assert "What next?" in data["text/plain"]
+    assert "sent" not in data["text/plain"]
     assert "nbagent-run" in data["text/html"]
     system, user, _ = named.ns["prompt"]
     assert (system, user) == ("Be brief, Ada.", "What next?")
@@ -133,6 +135,18 @@ def test_an_agent_keeps_its_newest_results():
         agent.run("go")
     assert list(agent.results) == list(range(6, KEPT + 6))
     assert agent.results[KEPT + 5] is agent.last
+
+
+def test_what_a_run_sent_is_not_told_by_what_the_agent_is_now(named, server):
+    named.run(SCRIPTED)
+    server.play(reply("chat", True, text="Hi."))
+    named.run(f"%%agent bot\nmodel: m\nbase_url: {server.url}\n---\nanother")
+    [first, second] = [named.text(f"%prompt bot@{number}") for number in (1, 2)]
+    assert first.startswith("bot · scripted · sent · ")
+    assert second.startswith("bot · 127.0.0.1:m · live · sent · ")
+    assert f"request, 127.0.0.1:m at {server.url}, with the agent as it is now" in first
+    named.run("from nbagent import Limits\nbot.limits = Limits(seconds=1e-9)\nbot.run('late')")
+    assert named.text("%prompt bot").startswith("bot · 127.0.0.1:m · live · not sent · ")
 
 
 def test_dry_leaves_the_agent_its_script_and_its_settings_alone(named):
