@@ -75,7 +75,7 @@ class Forms(Kept):
 def _safe(label: str, forms: Iterable[str]) -> str:
     plain = re.sub(r"[^\w -]", "_", " ".join(label.split()))[:64]
     mark = mark_of(plain)
-    is_safe = Stream().more(mark, _NO_FORMS, final=True) == mark and not any(form in mark for form in forms)
+    is_safe = Stream().more(mark, NO_FORMS, final=True) == mark and not any(form in mark for form in forms)
     return plain if plain and is_safe else "secret"
 
 
@@ -111,7 +111,7 @@ def _base64(raw: bytes) -> Iterator[str]:
             yield inside[(8 * before + 5) // 6 : 8 * (before + len(raw)) // 6]
 
 
-_NO_FORMS = Forms({})
+NO_FORMS = Forms({})
 
 
 class Store:
@@ -124,7 +124,7 @@ class Store:
         self._values: Hidden[dict[str, str]] = Hidden({})
         self._environment: Hidden[dict[str, str]] | None = None
         """As it was when it was last read."""
-        self._forms = Hidden(_NO_FORMS)
+        self._forms = Hidden(NO_FORMS)
 
     def forms(self) -> Forms:
         if self._environment is None:
@@ -150,7 +150,7 @@ class Store:
     def forget(self) -> None:
         with self._lock:
             self._values = Hidden({})
-            self._forms = Hidden(_NO_FORMS)
+            self._forms = Hidden(NO_FORMS)
             self._environment = Hidden({})
 
 

@@ -274,8 +274,9 @@ def test_a_cell_that_may_be_skipped_asks_nobody(shell, monkeypatch):
         shell.run("%%agent bot\nmodel: openai:gpt-5\n---\nhello")
 
 
-def test_a_mark_that_somebody_pasted_is_no_key(shell):
+def test_a_mark_that_somebody_pasted_is_no_key(shell, monkeypatch):
     shell.run("%%agent bot\nscript: [ok]\nsystem: What does ‹redacted key› mean?\n---\nExplain ‹redacted token› to me.")
     assert shell.ns["bot"].last.prompt.user == "Explain ‹redacted token› to me."
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with pytest.raises(CellError, match="Cell line 4"):
         shell.run(f"%%agent bot\nscript: [ok]\n---\nWhy is {KEY} not ‹redacted key›?")
