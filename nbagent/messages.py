@@ -11,7 +11,20 @@ from nbagent.values import PartlyCompared, Struct
 
 Role = Literal["system", "user", "assistant", "tool"]
 ObservationStatus = Literal["success", "partial", "error"]
-SourceKind = Literal["template", "variable", "history", "framework", "protocol"]
+SourceKind = Literal[
+    "template",
+    "input",
+    "variable",
+    "attribute",
+    "example",
+    "history",
+    "context",
+    "format",
+    "output",
+    "tool",
+    "framework",
+    "protocol",
+]
 
 COMPLETE = frozenset({"stop", "tool_calls"})
 """The finish reasons of a whole reply. With any other, none of the reply's tool calls runs."""
@@ -49,7 +62,7 @@ class Image(Struct, frozen=True, gc=False):
 
 
 class Message(Struct, frozen=True, gc=False):
-    """An entry of the conversation."""
+    """An entry of the conversation. Its fields are attributes, and keys too: `message["role"]`."""
 
     role: Role
     content: str
@@ -60,6 +73,11 @@ class Message(Struct, frozen=True, gc=False):
     """On a `user` message: what the model is shown with it."""
     reasoning: tuple[Reasoning, ...] = ()
     """On an `assistant` message: how it came to it."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self.__struct_fields__:
+            raise KeyError(f"{key!r}; a message has {', '.join(self.__struct_fields__)}")
+        return getattr(self, key)
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -142,9 +160,37 @@ class Source(Struct, frozen=True):
 
     kind: SourceKind
     detail: str = ""
+    """Which one: of context, its provider."""
+    uri: str = ""
+    """Of context: where it is."""
+    score: float | None = None
+    """Of context: how well it fits, as its provider says."""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.detail}".rstrip()
+        score = "" if self.score is None else f"score {self.score:.3g}"
+        more = ", ".join(word for word in (self.uri, score) if word)
+        return f"{self.kind} {self.detail}".rstrip() + (f" ({more})" if more else "")
+
+
+class Piece(Struct, frozen=True):
+    """A piece of text, and where it comes from."""
+
+    text: str
+    source: Source
+
+
+class Field(Struct, frozen=True):
+    """A named value of the user's payload, or of the inputs that it is made of."""
+
+    name: str
+    pieces: tuple[Piece, ...]
+    """Its text."""
+    value: Any = None
+    """What it is where it is no text: numbers, lists and dicts as in JSON."""
+
+    @property
+    def text(self) -> str:
+        return "".join([piece.text for piece in self.pieces])
 
 
 class Segment(Struct, frozen=True):
@@ -157,6 +203,15 @@ class Segment(Struct, frozen=True):
     kept: bool = True
     reason: str = ""
     """Why it was dropped, where it was."""
+
+    @property
+    def characters(self) -> int:
+        return len(self.text)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated: about four characters a token."""
+        return tokens_in(self.text)
 
 
 class Span(Struct, frozen=True):
@@ -174,7 +229,12 @@ class Span(Struct, frozen=True):
     @property
     def tokens(self) -> int:
         """Estimated: about four characters a token."""
-        return -(-len(self.text) // 4)
+        return tokens_in(self.text)
+
+
+def tokens_in(text: str) -> int:
+    """How many tokens a text has, estimated: about four characters a token."""
+    return -(-len(text) // 4)
 
 
 class ToolSchema(Struct, frozen=True):
@@ -197,6 +257,8 @@ class Prompt(Struct, frozen=True):
     tools: tuple[ToolSchema, ...] = ()
     images: tuple[Image, ...] = ()
     """What the user's message shows."""
+    examples: tuple[Message, ...] = ()
+    """Questions with their answers, for the model to go by; they come before the history."""
 
     def __iter__(self) -> Iterator[Any]:
         """So it can be unpacked: `system_prompt, user_prompt, messages = agent.observe(…)`."""
@@ -207,10 +269,11 @@ class Prompt(Struct, frozen=True):
         """Everything that is sent, in its order: every character of it is in exactly one of these."""
         kept = [segment for segment in self.segments if segment.kept]
         system = [Span(s.role, s.text, s.source) for s in kept if s.role == "system"]
+        examples = [Span(m.role, m.content, Source("example", f"{n // 2 + 1}")) for n, m in enumerate(self.examples)]
         history = [span for number, message in enumerate(self.history, 1) for span in _history_spans(message, number)]
         user = [Span(s.role, s.text, s.source) for s in kept if s.role == "user"]
-        tools = [Span("tools", _described(tool), Source("framework", f"tool {tool.name}")) for tool in self.tools]
-        return (*system, *history, *user, *tools)
+        tools = [Span("tools", _described(tool), Source("tool", tool.name)) for tool in self.tools]
+        return (*system, *examples, *history, *user, *tools)
 
     def text(self, role: Role) -> str:
         """The text of all kept segments of this role, in order."""
@@ -226,10 +289,10 @@ class Prompt(Struct, frozen=True):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """System (only where there is one), history, user."""
+        """System (only where there is one), examples, history, user."""
         system = self.system
         first = (Message("system", system),) if system else ()
-        return (*first, *self.history, Message("user", self.user, images=self.images))
+        return (*first, *self.examples, *self.history, Message("user", self.user, images=self.images))
 
 
 class ModelReply(Struct, frozen=True, gc=False):

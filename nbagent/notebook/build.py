@@ -25,11 +25,11 @@ from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
+    from nbagent.messages import Piece
     from nbagent.models.entries import Entry
     from nbagent.models.opening import Opened
     from nbagent.notebook.cell import Cell
     from nbagent.prompt.observe import Text
-    from nbagent.prompt.references import Piece
 
 Namespace = Mapping[str, Any]
 MAX_TURNS = 10

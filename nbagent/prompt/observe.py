@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbagent.errors import ConfigError
-from nbagent.messages import Image, Message, Prompt, Role, Segment, Source, ToolSchema
-from nbagent.prompt.references import Piece
+from nbagent.messages import Image, Message, Piece, Prompt, Role, Segment, Source, ToolSchema
 
 Text = str | Sequence[Piece | Segment]
 """A prompt text: plain, or in pieces that know their source (as a cell's references do)."""

@@ -16,7 +16,7 @@ from traceback import format_exception_only
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN, CellError
-from nbagent.messages import Source
+from nbagent.messages import Piece, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,14 +27,6 @@ _STEP = rf"""\.(?P<attribute>{_NAME})|\[(?P<index>-?[0-9]{{1,18}})\]|\[(?P<key>"
 _REFERENCE = re.compile(rf"({_NAME})(?:{re.sub('[?]P<[a-z]+>', '?:', _STEP)})*")
 _STEPS = re.compile(_STEP)
 _AS_IT_IS = r"write `\{{` to send it as it is"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a rendered text, and where it comes from."""
-
-    text: str
-    source: Source
 
 
 def render(
