@@ -1,0 +1,31 @@
+"""Twins: every field of the output gets the whole answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbagent.prompt.formatters.formatter import BuiltIn
+from nbagent.prompt.formatters.pieces import in_blocks
+from nbagent.prompt.formatters.reading import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nbagent.messages import Field, Piece
+
+
+class TwinsFormatter(BuiltIn):
+    """`CITY:` with the value below it, and a blank line between two; an answer is never taken apart."""
+
+    name = "twins"
+
+    def layout(self, fields: Sequence[Field]) -> tuple[Piece, ...]:
+        return in_blocks(fields, lambda name: f"{name}:", gap="\n", separator="\n\n")
+
+    def instructions(self, output: Mapping[str, str]) -> str:
+        shape = "Answer with plain text, without labels or any other frame.\n"
+        use = f" for {', '.join(f'`{name}`' for name in output)}" if output else ""
+        return f"{shape}The whole answer is used as it is{use}."
+
+    def read_plain(self, text: str, names: Sequence[str]) -> Reading:
+        return Reading(dict.fromkeys(names, text))
