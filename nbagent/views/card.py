@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbagent.views.html import header, root
-from nbagent.views.html_prompt import tool_html
 from nbagent.views.html_row import row
+from nbagent.views.html_tool import tool_html
 from nbagent.views.outline import Block, names_title, tool_blocks
-from nbagent.views.safe import escape
+from nbagent.views.room import Room, fitted
 from nbagent.views.words import count
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def card_outline(card: Card) -> Iterator[Block]:
 
 def card_html(card: Card) -> str:
     head = header(card.name, card.model, card.mode, f'<span class="nbagent-numbers">{card.numbers}</span>')
-    system = row("system", f'<pre class="nbagent-say">{escape(card.system)}</pre>') if card.system else ""
-    rows = system + "".join(map(tool_html, card.tools))
-    body = f'<div class="nbagent-line nbagent-steps"><div>{rows}</div></div>' if rows else ""
-    return root(head + body)
+    return fitted(lambda room: root(head + _body(card, room)))
+
+
+def _body(card: Card, room: Room) -> str:
+    system = row("system", f'<pre class="nbagent-say">{room.text(card.system)}</pre>') if card.system else ""
+    rows = system + room.list(card.tools, tool_html, "tool")
+    return f'<div class="nbagent-line nbagent-steps"><div>{rows}</div></div>' if rows else ""

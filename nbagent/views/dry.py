@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbagent.redact import redact
 from nbagent.views import words
-from nbagent.views.html import header, root
-from nbagent.views.html_prompt import prompt_html
-from nbagent.views.html_row import fold, row
+from nbagent.views.html_dry import dry_html
 from nbagent.views.markdown import blocks_markdown
 from nbagent.views.outline import Block, Name, names_title, prompt_blocks
-from nbagent.views.safe import escape
 from nbagent.views.text import blocks_text
 
 if TYPE_CHECKING:
@@ -20,7 +18,8 @@ if TYPE_CHECKING:
     from nbagent.messages import Prompt, Span
 
 _SHOWN = 16_000
-"""Characters of a request; of a longer one the head and the tail are shown."""
+"""Characters of a request in the transcript, where the prompt stands whole already; of a longer one the head and the
+tail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,8 @@ class Wire:
     protocol: str
     text: str
     """The body's exact text."""
+    note: str = ""
+    """What is to be known about it; empty where it is all that its name says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,20 @@ class Dry:
     """Whether it has been sent; empty where that is not known."""
     prompt: Prompt
     wires: Sequence[Wire] = ()
+    command: str = ""
+    """What writes all of it to a file; empty where nothing does."""
+
+    @property
+    def numbers(self) -> str:
+        spans = self.prompt.spans
+        tokens, characters = sum(span.tokens for span in spans), sum(span.characters for span in spans)
+        return f"{words.count(characters, 'character')} · about {words.count(tokens, 'token')}"
 
 
 def dry_bundle(dry: Dry) -> dict[str, str]:
     """The prompt as a MIME bundle."""
     blocks = tuple(_outline(dry))
-    return {"text/html": _html(dry), "text/markdown": blocks_markdown(blocks), "text/plain": blocks_text(blocks)}
+    return {"text/html": dry_html(dry), "text/markdown": blocks_markdown(blocks), "text/plain": blocks_text(blocks)}
 
 
 def prompt_bundle(prompt: Prompt) -> dict[str, str]:
@@ -56,20 +65,15 @@ def prompt_bundle(prompt: Prompt) -> dict[str, str]:
     return dry_bundle(Dry("prompt", "", "", "", prompt))
 
 
-def _numbers(prompt: Prompt) -> str:
-    spans = prompt.spans
-    tokens = sum(span.tokens for span in spans)
-    return f"{words.count(sum(s.characters for s in spans), 'character')} · about {words.count(tokens, 'token')}"
-
-
 def _outline(dry: Dry) -> Iterator[Block]:
-    note = f" · {dry.note}" if dry.note else ""
-    yield Block(0, (*_names(dry), f"{note} · {_numbers(dry.prompt)}"))
+    said = f" · {dry.note}" if dry.note else ""
+    yield Block(0, (*_names(dry), f"{said} · {dry.numbers}"))
     yield Block(0, ("prompt",))
     yield from prompt_blocks(dry.prompt)
     yield Block(0, ("pieces",), "\n".join(map(_line, dry.prompt.spans)))
     for wire in dry.wires:
-        yield Block(0, ("request, ", Name(wire.protocol)), _shortened(wire.text), "json")
+        note = (", ", Name(wire.note)) if wire.note else ()
+        yield Block(0, ("request, ", Name(wire.protocol), *note), _shortened(wire.text), "json")
 
 
 def _names(dry: Dry) -> tuple[str | Name, ...]:
@@ -82,37 +86,8 @@ def _line(span: Span) -> str:
     return f"{span.tokens:>6} tokens  {span.characters:>8} characters  {span.role:<9} {span.source}"
 
 
-def _html(dry: Dry) -> str:
-    said = [f'<span class="nbagent-status">{escape(dry.note)}</span>'] if dry.note else []
-    said.append(f'<span class="nbagent-numbers">{_numbers(dry.prompt)}</span>')
-    steps = prompt_html(dry.prompt, "prompt") + _pieces(dry.prompt)
-    steps += "".join(_wire(wire) for wire in dry.wires)
-    return root(f'{header(dry.agent, dry.model, dry.mode, *said)}<div class="nbagent-line nbagent-steps">{steps}</div>')
-
-
-def _pieces(prompt: Prompt) -> str:
-    spans = prompt.spans
-    most = max((span.tokens for span in spans), default=0) or 1
-    rows = "".join(row(f"{span.tokens:,}", f"<p>{_bar(span.tokens, most)} {_who(span)}</p>") for span in spans)
-    return f"<details open><summary><b>Pieces</b> <small>in tokens, estimated</small></summary>{rows}</details>"
-
-
-def _bar(tokens: int, most: int) -> str:
-    """As text on a ground, since a bar of its own would need a style of its own."""
-    return f"<mark>{chr(0xA0) * max(1, round(40 * tokens / most))}</mark>" if tokens else ""
-
-
-def _who(span: Span) -> str:
-    return f"<small>{escape(span.role)} · {escape(str(span.source))}</small>"
-
-
-def _wire(wire: Wire) -> str:
-    title = f"<summary><b>Request</b> <small>{escape(wire.protocol)}</small></summary>"
-    return f"<details>{title}{fold('body', _shortened(wire.text))}</details>"
-
-
 def _shortened(text: str) -> str:
     if len(text) <= _SHOWN:
         return text
-    half = _SHOWN // 2
+    half, text = _SHOWN // 2, redact(text)  # before it is cut, so that no secret is cut in two
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"

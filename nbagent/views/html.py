@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import words
 from nbagent.views.arguments import laid_out
+from nbagent.views.html_growth import growth_html
 from nbagent.views.html_prompt import prompt_html
 from nbagent.views.html_row import fold, row
+from nbagent.views.room import label
 from nbagent.views.safe import escape, markdown
 from nbagent.views.style import ROOT, STYLE
 
@@ -30,14 +32,20 @@ _FIRST, _LAST = 3, 4
 
 def html(trace: Trace) -> str:
     """The run as one HTML fragment."""
-    prompt = prompt_html(trace.prompt, words.prompt_title(trace)) if trace.prompt else ""
-    steps = f"{prompt}{_turns(trace)}{_ending(trace)}"
+    steps = f"{_prompt(trace)}{growth_html(trace)}{_turns(trace)}{_ending(trace)}"
     return root(f'{_header(trace)}<div class="nbagent-line nbagent-steps">{steps}</div>')
 
 
 def root(content: str) -> str:
     """The element around everything, with the style sheet."""
     return f'<div class="{ROOT}"><style>{STYLE}</style>{content}</div>'
+
+
+def _prompt(trace: Trace) -> str:
+    if trace.prompt is None:
+        return ""
+    rest = f"<code>{words.writing_prompt(trace.agent)}</code> writes all of it" if trace.agent.isidentifier() else ""
+    return prompt_html(trace.prompt, words.prompt_title(trace), rest)
 
 
 def _header(trace: Trace) -> str:
@@ -54,9 +62,9 @@ def _header(trace: Trace) -> str:
 
 def header(agent: str, model: str, mode: str, *rest: str) -> str:
     """The line on top. The separators are for readers without the style sheet."""
-    badge = [f'<span class="nbagent-badge">{escape(mode)}</span>'] if mode else []
-    named = [f"<code>{escape(model)}</code>"] if model not in {agent, mode} else []
-    parts = (f"<b>{escape(agent)}</b>", *named, *badge, *rest)
+    badge = [f'<span class="nbagent-badge">{label(mode)}</span>'] if mode else []
+    named = [f"<code>{label(model)}</code>"] if model not in {agent, mode} else []
+    parts = (f"<b>{label(agent)}</b>", *named, *badge, *rest)
     return f'<div class="nbagent-head">{"<i> · </i>".join(parts)}</div>'
 
 
@@ -85,8 +93,9 @@ def _turns(trace: Trace) -> str:
 
 def _turn(turn: Turn, trace: Trace, *, lean: bool = False) -> str:
     rows = "".join(fold(words.failed_attempt(failure), failure.message, "", "warn") for failure in turn.failures)
-    rows += _reply(turn, trace) + "".join(_call(call, trace) for call in turn.calls)
-    rows += "".join(row(words.NOTE, f'<pre class="nbagent-say">{escape(note)}</pre>') for note in turn.notes)
+    rows += _reply(turn, trace) + "".join(_call(call, trace, lean=lean) for call in turn.calls)
+    rows += "".join(_said(words.NOTE, note) for note in turn.notes)
+    rows += "".join(_said(words.REMARK, remark) for remark in turn.remarks)
     opened = " open" if len(trace.turns) <= _OPEN_TURNS else ""
     worst = words.worst(map(words.outcome_of, turn.calls))
     classes = f' class="nbagent-{worst}"' if worst else ""
@@ -120,20 +129,21 @@ def _reply(turn: Turn, trace: Trace) -> str:
     return broken if turn.calls else broken + _note("reply", "empty")
 
 
-def _call(call: Call, trace: Trace) -> str:
-    shown = call_html(call.asked.name, call.asked.arguments)
+def _call(call: Call, trace: Trace, *, lean: bool) -> str:
+    shown = call_html(call.asked.name, call.asked.arguments, lean=lean)
     if call.edited:
-        shown += call_html(call.call.name, call.call.arguments, "ran instead")
+        shown += call_html(call.call.name, call.call.arguments, "ran instead", lean=lean)
     if call.observation is None:
         tone = "warn" if trace.status else ""
         return shown + _note("observation", words.no_result(call, trace), tone)
     return shown + _observation(call.observation, call.figure)
 
 
-def call_html(name: str, arguments: str, label: str = "call") -> str:
+def call_html(name: str, arguments: str, title: str = "call", *, lean: bool = False) -> str:
+    named = escape(name) if lean else f"<b>{escape(name)}</b>"
     shown = escape(laid_out(arguments))
     gap = "\n" if "\n" in shown else " "
-    return row(label, f"<pre><b>{escape(name)}</b>{gap}{shown}</pre>")
+    return row(title, f"<pre>{named}{gap}{shown}</pre>")
 
 
 def _observation(observation: Observation, figure: int) -> str:
@@ -153,9 +163,13 @@ def _observation(observation: Observation, figure: int) -> str:
     return "".join(rows)
 
 
-def _note(label: str, said: str, tone: words.Tone = "") -> str:
+def _said(title: str, text: str) -> str:
+    return row(title, f'<pre class="nbagent-say">{escape(text)}</pre>')
+
+
+def _note(title: str, said: str, tone: words.Tone = "") -> str:
     return row(
-        label, f'<p class="{_classes("nbagent-toned", tone)}">{said}</p>' if tone else f"<p><small>{said}</small></p>"
+        title, f'<p class="{_classes("nbagent-toned", tone)}">{said}</p>' if tone else f"<p><small>{said}</small></p>"
     )
 
 

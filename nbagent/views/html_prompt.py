@@ -1,39 +1,54 @@
-"""The prompt in HTML: its text with the marked pieces, their sources, the history, the tools."""
+"""The prompt in HTML: its text with the marked pieces, their sources, the examples, the history, the tools."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from nbagent.views import words
-from nbagent.views.arguments import laid_out
+from nbagent.views.html_message import message_html
 from nbagent.views.html_row import details, row
-from nbagent.views.parameters import described, schema_text, signature
-from nbagent.views.pieces import Part, Pieces, origin
-from nbagent.views.safe import escape
+from nbagent.views.html_tool import tool_html
+from nbagent.views.kinds import css
+from nbagent.views.left_out import LeftOut, left_out
+from nbagent.views.parameters import signature
+from nbagent.views.pieces import Origin, Part, Piece, Pieces
+from nbagent.views.room import Room, fitted, label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbagent.messages import Message, Prompt, Segment, ToolSchema
+    from nbagent.messages import Image, Message, Prompt
 
 _LONG = 1_500
 """Characters; a prompt that is longer starts closed."""
+_MOST = 32 * 1024
+"""Bytes of a prompt in the output of a run."""
+_PREVIEWS = 20
+_FEW = 3
+"""So many rows of what was left out need no fold around them."""
 
 
-def prompt_html(prompt: Prompt, title: str) -> str:
-    pieces = Pieces.of(prompt.segments)
-    rows = [*map(_part, pieces.before), _history(prompt.history), *map(_part, pieces.after)]
-    rows += [
-        row(f"image {number}", f"<p>{escape(words.caption(image))}</p>")
-        for number, image in enumerate(prompt.images, 1)
-    ]
-    if pieces.origins:
-        rows.append(row("sources", f"<p><small>{_legend(pieces.origins)}</small></p>"))
-    rows += [_dropped(segment) for segment in pieces.dropped]
-    rows += [tool_html(tool) for tool in prompt.tools]
+def prompt_html(prompt: Prompt, title: str, rest: str = "") -> str:
+    """A fold that holds the prompt. `rest` is how to see what of it had no room, as HTML of ours."""
     opened = " open" if _size(prompt) < _LONG else ""
     summary = f"<b>{title.capitalize()}</b>{_gist(prompt)}"
-    return f"<details{opened}><summary>{summary}</summary>{''.join(rows)}</details>"
+    rows = fitted(lambda room: prompt_rows(prompt, room), _MOST, rest)
+    return f"<details{opened}><summary>{summary}</summary>{rows}</details>"
+
+
+def prompt_rows(prompt: Prompt, room: Room) -> str:
+    pieces = Pieces.of(prompt.segments)
+    rows = [
+        *(_part(part, room) for part in pieces.before),
+        _messages("examples", prompt.examples, room),
+        _messages("history", prompt.history, room),
+        *(_part(part, room) for part in pieces.after),
+        room.list(tuple(enumerate(prompt.images, 1)), _image, "image"),
+        _sources(pieces.origins, room),
+        _left_out(left_out(prompt.segments), room),
+        room.list(prompt.tools, tool_html, "tool"),
+    ]
+    return "".join(rows)
 
 
 def _size(prompt: Prompt) -> int:
@@ -44,52 +59,68 @@ def _size(prompt: Prompt) -> int:
 
 
 def _gist(prompt: Prompt) -> str:
+    examples = [words.count(len(prompt.examples), "message") + " of examples"] if prompt.examples else []
     history = [words.count(len(prompt.history), "message") + " before"] if prompt.history else []
     tools = [words.count(len(prompt.tools), "tool")] if prompt.tools else []
-    said = ", ".join([*history, *tools])
+    said = ", ".join([*examples, *history, *tools])
     return f" <small>{said}</small>" if said else ""
 
 
-def _part(part: Part) -> str:
-    labels = f" <small>{escape(', '.join(part.labels))}</small>" if part.labels else ""
-    text = "".join(
-        f"<mark>{escape(piece.text)}</mark><sup>{piece.number}</sup>" if piece.number else escape(piece.text)
-        for piece in part.pieces
-    )
-    return row(part.role + labels, f'<pre class="nbagent-say">{text}</pre>')
+def _part(part: Part, room: Room) -> str:
+    labels = f" <small>{label(', '.join(part.labels))}</small>" if part.labels else ""
+    return row(part.role + labels, f'<pre class="nbagent-say">{room.list(part.pieces, _piece, "piece")}</pre>')
 
 
-def _legend(origins: Sequence[str]) -> str:
-    return " · ".join(f"<sup>{number}</sup> {escape(text)}" for number, text in enumerate(origins, 1))
+def _piece(piece: Piece, room: Room) -> str:
+    """Marked, with its number; line breaks around it stay outside, where a mark would be a stub of colour."""
+    if not piece.number:
+        return room.text(piece.text)
+    text = piece.text.strip("\n")
+    before, _, after = piece.text.partition(text) if text else ("", "", piece.text)
+    mark = f'<mark class="{css(piece.kind)}">{room.text(text)}</mark><sup>{piece.number}</sup>'
+    return room.text(before) + mark + room.text(after)
 
 
-def _dropped(segment: Segment) -> str:
-    reason = f": {segment.reason}" if segment.reason else ""
-    title = escape(f"{origin(segment)} ({segment.role}){reason}")
-    return details("left out", title, f"<pre>{escape(segment.text)}</pre>")
+def _image(numbered: tuple[int, Image], room: Room) -> str:
+    number, image = numbered
+    return row(f"image {number}", f"<p>{room.text(words.caption(image))}</p>")
 
 
-def _history(history: Sequence[Message]) -> str:
-    if not history:
+def _sources(origins: Sequence[Origin], room: Room) -> str:
+    shown = room.list(tuple(enumerate(origins, 1)), _source, "source")
+    return row("sources", f'<p class="nbagent-legend"><small>{shown}</small></p>') if shown else ""
+
+
+def _source(numbered: tuple[int, Origin], room: Room) -> str:
+    number, origin = numbered
+    separator = "<i> · </i>" if number > 1 else ""
+    kind = css(origin.kind)
+    return f'{separator}<span><mark class="{kind}"><sup>{number}</sup></mark> {room.text(origin.name)}</span>'
+
+
+def _messages(name: str, messages: Sequence[Message], room: Room) -> str:
+    if not messages:
         return ""
-    entries = "".join(_entry(message, answers) for message, answers in words.attributed(history))
-    count = words.count(len(history), "message")
-    return details("history", count, f'<div class="nbagent-inner">{entries}</div>')
+    entries = room.list(tuple(words.attributed(messages)), message_html, "message")
+    kind = "nbagent-example" if name == "examples" else "nbagent-history"
+    inner = f'<div class="nbagent-inner {kind}">{entries}</div>'
+    return details(name, words.count(len(messages), "message"), inner)
 
 
-def _entry(message: Message, answers: str) -> str:
-    who = f"{message.role} {escape(answers)}" if answers else message.role
-    calls = "".join(f"<pre><b>{escape(c.name)}</b> {escape(laid_out(c.arguments))}</pre>" for c in message.tool_calls)
-    said = f'<pre class="nbagent-say">{escape(message.content)}</pre>' if message.content or not calls else ""
-    return f"<i>{who}</i>{said}{calls}"
+def _left_out(groups: Sequence[LeftOut], room: Room) -> str:
+    shown = room.list(groups, _group, "reason")
+    if len(groups) <= _FEW:
+        return shown
+    pieces = words.count(sum(len(group.segments) for group in groups), "piece")
+    return details("left out", pieces, f'<div class="nbagent-inner">{shown}</div>')
 
 
-def tool_html(tool: ToolSchema) -> str:
-    """A tool with its signature and description; the JSON schema is one click deeper."""
-    parameters = "".join(f"<p><code>{escape(name)}</code> {escape(text)}</p>" for name, text in described(tool))
-    schema = (
-        f"<details><summary><small>JSON schema</small></summary><pre>{escape(schema_text(tool, 2))}</pre></details>"
-    )
-    said = f'<pre class="nbagent-say">{escape(tool.description)}</pre>' if tool.description else ""
-    head = f"<pre><b>{escape(tool.name)}</b>{escape(signature(tool))}</pre>"
-    return row("tool", f"<div>{head}{said}{parameters}{schema}</div>")
+def _group(group: LeftOut, room: Room) -> str:
+    reason = f": {label(group.reason)}" if group.reason else ""
+    number = f" · {group.number}" if group.number else ""
+    title = f"{label(group.name)} ({group.role}){reason}{number}"
+    if group.number:
+        text = room.list(group.previews(_PREVIEWS), lambda line, part: f"{part.text(line)}\n", "piece")
+    else:
+        text = room.text(group.segments[0].text)
+    return details("left out", title, f"<pre>{text}</pre>")

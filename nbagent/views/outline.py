@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import words
 from nbagent.views.arguments import laid_out
+from nbagent.views.growth import Growth
+from nbagent.views.left_out import LeftOut, left_out
 from nbagent.views.parameters import described, schema_text, signature
-from nbagent.views.pieces import Part, Pieces, origin
+from nbagent.views.pieces import Origin, Part, Pieces
 from nbagent.views.safe import inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbagent.messages import Message, Observation, Prompt, Segment, ToolCall, ToolSchema
+    from nbagent.messages import Message, Observation, Prompt, ToolCall, ToolSchema
     from nbagent.views.trace import Trace, Turn
 
 _ONE_LINE = 72
 _PREVIEW = 40
+_LISTED = 10
+"""How many pieces that were left out, and of how many groups, are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ def outline(trace: Trace) -> Iterator[Block]:
     if trace.prompt is not None:
         yield Block(0, (words.prompt_title(trace),))
         yield from prompt_blocks(trace.prompt)
+    if growth := Growth.of(trace):
+        yield Block(0, (f"prompt growth: {growth.line}",))
     for turn in trace.turns:
         yield from _turn(turn, trace)
     yield from _ending(trace)
@@ -88,7 +94,8 @@ def prompt_blocks(prompt: Prompt) -> Iterator[Block]:
     pieces = Pieces.of(prompt.segments)
     for part in pieces.before:
         yield Block(1, (part.role, *_labels(part)), part.text)
-    yield from _history(prompt.history)
+    yield from _messages("examples", prompt.examples)
+    yield from _messages("history", prompt.history)
     for part in pieces.after:
         yield Block(1, (part.role, *_labels(part)), part.text)
     for number, image in enumerate(prompt.images, 1):
@@ -96,8 +103,7 @@ def prompt_blocks(prompt: Prompt) -> Iterator[Block]:
     sources = [line for part in (*pieces.before, *pieces.after) for line in _sources(part, pieces.origins)]
     if sources:
         yield Block(1, ("sources",), "\n".join(sources))
-    for segment in pieces.dropped:
-        yield Block(1, _left_out(segment), segment.text)
+    yield from _left_out(left_out(prompt.segments))
     for tool in prompt.tools:
         yield from tool_blocks(tool)
 
@@ -106,7 +112,7 @@ def _labels(part: Part) -> Title:
     return tuple(word for label in part.labels for word in (" · ", Name(label)))
 
 
-def _sources(part: Part, origins: Sequence[str]) -> Iterator[str]:
+def _sources(part: Part, origins: Sequence[Origin]) -> Iterator[str]:
     """Where a part's pieces come from, by position: marks within the text would hide what was really sent."""
     end = 0
     for piece in part.pieces:
@@ -114,18 +120,23 @@ def _sources(part: Part, origins: Sequence[str]) -> Iterator[str]:
         if piece.number:
             preview = f": {piece.text}" if len(piece.text) <= _PREVIEW else ""
             where = f"character {start} to {end}" if piece.text else "empty"
-            yield inline(f"{origins[piece.number - 1]} ({part.role}, {where}){preview}")
+            yield inline(f"{origins[piece.number - 1].name} ({part.role}, {where}){preview}")
 
 
-def _left_out(segment: Segment) -> Title:
-    reason: Title = (": ", Name(segment.reason)) if segment.reason else ()
-    return ("left out: ", Name(origin(segment)), f" ({segment.role})", *reason)
+def _left_out(groups: Sequence[LeftOut]) -> Iterator[Block]:
+    for group in groups[:_LISTED]:
+        reason: Title = (": ", Name(group.reason)) if group.reason else ()
+        number = f", {group.number}" if group.number else ""
+        body = "\n".join(map(inline, group.previews(_LISTED))) if number else group.segments[0].text
+        yield Block(1, ("left out: ", Name(group.name), f" ({group.role})", *reason, number), body)
+    if more := sum(len(group.segments) for group in groups[_LISTED:]):
+        yield Block(1, (f"left out: {words.count(more, 'more piece')}",))
 
 
-def _history(history: Sequence[Message]) -> Iterator[Block]:
-    if history:
-        yield Block(1, (f"history, {words.count(len(history), 'message')}",))
-    for message, answers in words.attributed(history):
+def _messages(name: str, messages: Sequence[Message]) -> Iterator[Block]:
+    if messages:
+        yield Block(1, (f"{name}, {words.count(len(messages), 'message')}",))
+    for message, answers in words.attributed(messages):
         named: Title = (" ", Name(answers)) if answers else ()
         if message.content or not message.tool_calls:
             yield Block(2, (message.role, *named), message.content)
@@ -158,6 +169,8 @@ def _turn(turn: Turn, trace: Trace) -> Iterator[Block]:
             yield from _observation(call.observation, call.figure)
     for note in turn.notes:
         yield Block(1, (words.NOTE,), note)
+    for remark in turn.remarks:
+        yield Block(1, (words.REMARK,), remark)
 
 
 def _reply(turn: Turn, trace: Trace) -> Iterator[Block]:

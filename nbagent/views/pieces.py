@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbagent.messages import Role, Segment
+    from nbagent.messages import Role, Segment, SourceKind
 
 _ORDINARY = {"", "system prompt", "task"}
 """Labels that say no more than the role."""
 
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a piece comes from."""
+
+    name: str
+    """`variable city: str`."""
+    kind: SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +32,7 @@ class Piece:
     text: str
     number: int
     """Which origin, from 1; 0 for the text of the template."""
+    kind: SourceKind = "template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +51,38 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A prompt's segments, as they are shown."""
+    """A prompt's kept segments, as they are shown."""
 
     before: tuple[Part, ...]
     """What is sent before the history: the system text."""
     after: tuple[Part, ...]
-    origins: tuple[str, ...]
+    origins: tuple[Origin, ...]
     """Where piece 1, 2, … comes from."""
-    dropped: tuple[Segment, ...]
 
     @classmethod
     def of(cls, segments: Sequence[Segment]) -> Pieces:
         kept = [s for s in segments if s.kept]
-        origins: dict[str, int] = {}
+        origins: dict[Origin, int] = {}
         parts = [_part(role, [s for s in kept if s.role == role], origins) for role in _ROLES]
         before, after = ([p for p in some if p.pieces] for some in (parts[:1], parts[1:]))
-        return cls(tuple(before), tuple(after), tuple(origins), tuple(s for s in segments if not s.kept))
+        return cls(tuple(before), tuple(after), tuple(origins))
 
 
-def _part(role: Role, segments: Sequence[Segment], origins: dict[str, int]) -> Part:
-    pieces: list[Piece] = []
-    for segment in segments:
-        is_template = segment.source.kind == "template"
-        number = 0 if is_template else origins.setdefault(origin(segment), len(origins) + 1)
-        pieces.append(Piece(segment.text, number))
-    return Part(role, _labels(role, segments), tuple(pieces))
+def _part(role: Role, segments: Sequence[Segment], origins: dict[Origin, int]) -> Part:
+    pieces = tuple(Piece(segment.text, _number(segment, origins), segment.source.kind) for segment in segments)
+    return Part(role, _labels(role, segments), pieces)
+
+
+def _number(segment: Segment, origins: dict[Origin, int]) -> int:
+    kind = segment.source.kind
+    return 0 if kind == "template" else origins.setdefault(Origin(origin(segment), kind), len(origins) + 1)
 
 
 def _labels(role: Role, segments: Sequence[Segment]) -> tuple[str, ...]:
     labels = dict.fromkeys(segment.label for segment in segments)
     labels |= dict.fromkeys(s.source.detail for s in segments if s.source.kind == "template")
-    legend = {s.source.detail or s.label for s in segments if s.source.kind != "template"}
-    return tuple(label for label in labels if label not in {*_ORDINARY, *legend, role})
+    known = {s.source.detail or s.label for s in segments if s.source.kind != "template"} | {*_ORDINARY, role}
+    return tuple(label for label in labels if label not in known)
 
 
 def origin(segment: Segment) -> str:

@@ -25,6 +25,21 @@ _COLOURS = {
     "bad": ("--jp-error-color1", "--vscode-errorForeground", "#c62828", "#ff6b64"),
 }
 
+_KINDS = {
+    "template": "#8d95a3",
+    "value": "#2f5ec0",
+    "example": "#ab258c",
+    "history": "#0fa2d7",
+    "context": "#14723b",
+    "format": "#ae950c",
+    "tool": "#974d0f",
+    "framework": "#d17973",
+    "reply": "#6245f3",
+    "result": "#72a344",
+}
+"""What text is made of. Each has a contrast of about 3 or more with white and with black. They were chosen to differ
+for eyes that see no red, no green or no blue, too; and beside each colour stands its name."""
+
 # `!important` is where JupyterLab's own rules for the elements of an output are stronger than one class.
 _SHEET = """
 .nbagent-run {
@@ -74,7 +89,7 @@ _SHEET = """
 .nbagent-line > * > summary, .nbagent-end > b { display: block; font-size: 13px; font-weight: 600 }
 .nbagent-steps > * > div, .nbagent-steps > * > details { display: flow-root; margin-top: 4px }
 .nbagent-steps > * > .nbagent-steps { margin: 8px 0 -12px -18px; font-size: 13px }
-.nbagent-steps > * > div > i, .nbagent-steps > * > details > summary i {
+.nbagent-steps > * > div > i, .nbagent-steps > * > details > summary > i {
   display: inline-block; width: 88px; font-size: 12px; font-style: normal; color: var(--nbagent-soft);
 }
 .nbagent-steps > * > div > i, .nbagent-steps > * > .nbagent-plain[open] > summary { float: left; width: 92px }
@@ -90,11 +105,50 @@ _SHEET = """
   color: color-mix(in srgb, var(--nbagent-tone) 80%, var(--nbagent-ink)) !important;
 }
 .nbagent-run mark {
-  color: inherit; background: color-mix(in srgb, var(--nbagent-blue) 15%, transparent);
-  border-radius: 2px; padding: 0 2px; -webkit-box-decoration-break: clone; box-decoration-break: clone;
+  color: inherit; background: color-mix(in srgb, var(--nbagent-kind) 24%, transparent);
+  border-bottom: 1.5px solid var(--nbagent-kind); border-radius: 2px; padding: 0 2px;
+  -webkit-box-decoration-break: clone; box-decoration-break: clone;
 }
-.nbagent-run sup { font-size: 9.5px; line-height: 0; color: var(--nbagent-blue); padding: 0 2px }
-.nbagent-run .nbagent-inner { border-left: 1px solid var(--nbagent-line); padding-left: 10px }
+.nbagent-run sup { font-size: 9.5px; line-height: 0; color: var(--nbagent-soft); padding: 0 2px }
+.nbagent-run .nbagent-inner { border-left: 2px solid var(--nbagent-kind, var(--nbagent-line)); padding-left: 10px }
+.nbagent-run .nbagent-cut {
+  display: block; border: dashed var(--nbagent-line); border-width: 1px 0; margin: 6px 0; padding: 2px 0;
+  font-size: 12px; text-align: center; white-space: normal; color: var(--nbagent-soft);
+}
+
+.nbagent-run .nbagent-legend { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 12px }
+.nbagent-run .nbagent-legend small { display: contents; color: var(--nbagent-soft) }
+.nbagent-run .nbagent-legend i { display: none }
+.nbagent-run .nbagent-legend sup { vertical-align: 1px; color: inherit }
+.nbagent-sums mark, .nbagent-growth mark, .nbagent-run mark.nbagent-solid {
+  background: var(--nbagent-kind); border: 0; font-size: 10px;
+}
+.nbagent-run svg { display: block; overflow: visible }
+.nbagent-run path { fill: none; stroke: var(--nbagent-kind) }
+.nbagent-run .nbagent-bar { width: 100%; height: 12px !important; margin-bottom: 6px }
+.nbagent-run .nbagent-columns { height: 100px !important; border-bottom: 1px solid var(--nbagent-line) }
+.nbagent-growth > div { display: inline-block; max-width: 100%; margin: 4px 0 6px }
+.nbagent-run .nbagent-ends { display: flex; justify-content: space-between; gap: 12px }
+
+.nbagent-tabs > details { border-top: 1px solid var(--nbagent-line); padding: 4px 0 }
+.nbagent-tabs > details > summary { font-size: 13px; font-weight: 600 }
+.nbagent-tabs > details > .nbagent-steps > * { padding: 6px 0 0 }
+.nbagent-tabs > details > .nbagent-steps > ::before { display: none }
+@supports selector(details::details-content) {
+  .nbagent-tabs { display: flex; flex-wrap: wrap; gap: 0 20px }
+  .nbagent-tabs > details { display: contents }
+  .nbagent-tabs > details > summary {
+    padding: 4px 0; border-bottom: 2px solid transparent; font-weight: 400; color: var(--nbagent-soft);
+  }
+  .nbagent-tabs > details > summary::after { display: none }
+  .nbagent-tabs > details::details-content { order: 1; width: 100%; border-top: 1px solid var(--nbagent-line) }
+  .nbagent-tabs > details:not([open])::details-content { display: none }
+  .nbagent-tabs > details[open] > summary,
+  .nbagent-tabs:not(:has(> [open])) > :first-child > summary {
+    border-color: var(--nbagent-blue); font-weight: 600; color: var(--nbagent-ink); pointer-events: none;
+  }
+  .nbagent-tabs:not(:has(> [open])) > :first-child::details-content { display: block; content-visibility: visible }
+}
 .nbagent-inner > i { display: block; font-size: 12px; font-style: normal; color: var(--nbagent-soft) }
 
 .nbagent-answer > * { margin: 0 0 8px !important }
@@ -127,6 +181,10 @@ def _declared(dark: bool) -> str:
     )
 
 
+def _kinds() -> str:
+    return "".join(f".nbagent-{kind}{{--nbagent-kind:{colour}}}" for kind, colour in _KINDS.items())
+
+
 def _tones() -> str:
     return "".join(f".nbagent-{tone}{{--nbagent-tone:var(--nbagent-{tone})}}" for tone in ("good", "warn", "bad"))
 
@@ -136,6 +194,7 @@ STYLE = "".join(
         f".nbagent-run{{{_declared(dark=False)}}}",
         f"@media(prefers-color-scheme:dark){{.nbagent-run{{{_declared(dark=True)}}}}}",
         _tones(),
+        _kinds(),
         re.sub(r" *([{};,>~]) *|(?<=:) (?=[^{}]*[;}])", r"\1", " ".join(_SHEET.split())),
     )
 )

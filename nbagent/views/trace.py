@@ -66,6 +66,8 @@ class Turn:
     """The attempts at the model call that failed before the reply."""
     notes: tuple[str, ...] = ()
     """What the agent itself told the model afterwards."""
+    remarks: tuple[str, ...] = ()
+    """What it noted without telling the model."""
 
     @property
     def content(self) -> str:
@@ -132,12 +134,13 @@ class _DraftTurn:
     returned: dict[int, Observation] = field(default_factory=dict[int, Observation])
     failures: list[ModelFailed] = field(default_factory=list[ModelFailed])
     notes: list[str] = field(default_factory=list[str])
+    remarks: list[str] = field(default_factory=list[str])
 
     def turn(self, number: int, figures: Iterator[int]) -> Turn:
         asked = dict(enumerate(self.reply.tool_calls)) if self.reply else {}
         indices = sorted(asked.keys() | self.started.keys() | self.returned.keys())
         calls = tuple(self._call(i, asked.get(i), figures) for i in indices)
-        return Turn(number, self.reply, calls, tuple(self.failures), tuple(self.notes))
+        return Turn(number, self.reply, calls, tuple(self.failures), tuple(self.notes), tuple(self.remarks))
 
     def _call(self, index: int, asked: ToolCall | None, figures: Iterator[int]) -> Call:
         started, observation = self.started.get(index), self.returned.get(index)
@@ -168,8 +171,8 @@ class _Draft:
                 self._turn(turn).failures.append(event)
             case ModelReplied(turn, reply):
                 self._turn(turn).reply = reply
-            case Noted(turn, text):
-                self._turn(turn).notes.append(text)
+            case Noted(turn, text, told):
+                (self._turn(turn).notes if told else self._turn(turn).remarks).append(text)
             case ToolStarted(turn, index, call):
                 self._turn(turn).started[index] = call
             case ToolReturned(turn, index, observation):

@@ -43,6 +43,7 @@ _BREAK = {
     "failed": "the run failed",
 }
 NOTE = "the agent told the model"
+REMARK = "the agent noted"
 BROKEN_OFF = "incomplete reply, none of its tool calls ran: "
 """Said of a reply that is not whole; its reason comes from outside and follows."""
 
@@ -109,6 +110,11 @@ def waiting(event: Waiting) -> str:
 
 def prompt_title(trace: Trace) -> str:
     return "prompt" if trace.assembled else "prompt, not assembled yet"
+
+
+def writing_prompt(agent: str) -> str:
+    """The command that writes the prompt of an agent's run to a file."""
+    return f"%prompt {agent} --to FILE"
 
 
 def ending(trace: Trace) -> str:

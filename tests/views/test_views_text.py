@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,8 @@ prompt
     Look up the weather.
     schema {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
+prompt growth: 52 → 64 tokens (estimated)
+
 turn 1
   call get_weather {"city": "Copenhagen"}
   observation: sunny, 24C
@@ -38,6 +42,11 @@ cost unknown
 prompt
   system · notes
     You are a helper.value of a variable
+  examples, 2 messages
+    user
+      asked for example
+    assistant
+      answered for example
   history, 3 messages
     user
       said before
@@ -55,6 +64,8 @@ prompt
     parameter country
       Where to look.
     schema {"type": "object", "properties": {"country": {"description": "Where to look."}}}
+
+prompt growth: 65 → 97 tokens (estimated)
 
 turn 1
   reply
@@ -115,8 +126,11 @@ def _spelled(text):
 @given(st.text())
 def test_text_from_outside_never_begins_a_line(text):
     """So nothing that a model or a tool says looks like a title of ours."""
-    heads = [line for line in bundle(full_run(reply=text))["text/plain"].split("\n") if line[:1].strip()]
-    assert heads == [line for line in FULL.split("\n") if line[:1].strip()]
+    heads, usual = (
+        [re.sub(r"→ \d+ tokens", "→ 97 tokens", line) for line in shown.split("\n") if line[:1].strip()]
+        for shown in (bundle(full_run(reply=text))["text/plain"], FULL)
+    )
+    assert heads == usual
 
 
 def test_it_is_the_same_each_time():

@@ -39,6 +39,7 @@ PLACES = {
     "user": "Where to go?",
     "dropped": "text that was left out",
     "reason": "over the budget",
+    "example": "asked for example",
     "history": "said before",
     "history_tool": "earlier_tool",
     "history_arguments": '{"earlier": 1}',
@@ -79,6 +80,7 @@ def full_run(status: Status = "completed", **places: str) -> list[Event]:
             Message("tool", at["history_observation"], tool_call_id="h"),
         ),
         (ToolSchema(at["tool"], at["description"], parameters),),
+        examples=(Message("user", at["example"]), Message("assistant", "answered for example")),
     )
     call, other = ToolCall("1", at["call"], at["arguments"]), ToolCall("2", at["call"], "{}")
     failure = ToolFailure("exception", at["error"])
