@@ -15,9 +15,20 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Agent": "nbagent.agents.agent",
+    "ContextBlock": "nbagent.prompt.context.block",
+    "ContextPolicy": "nbagent.prompt.context.selection",
+    "ContextProvider": "nbagent.prompt.context.provider",
+    "ContextQuery": "nbagent.prompt.context.block",
+    "FileRetriever": "nbagent.prompt.context.files",
+    "HistoryMemory": "nbagent.agents.memory",
     "Image": "nbagent.messages",
+    "KeywordRetriever": "nbagent.prompt.context.retrievers",
     "Limits": "nbagent.runtime.limits",
+    "LocalEmbedder": "nbagent.prompt.context.local",
+    "MCPServer": "nbagent.mcp.server",
+    "NotebookContext": "nbagent.notebook.notebook_context",
     "Price": "nbagent.models.prices",
+    "PromptDiff": "nbagent.prompt.diff",
     "Retry": "nbagent.runtime.patience",
     "RunResult": "nbagent.runtime.result",
     "RunUsage": "nbagent.runtime.result",
@@ -25,6 +36,8 @@ _HOME = {
     "Tool": "nbagent.tools.tool",
     "ToolRegistry": "nbagent.tools.registry",
     "ToolResponse": "nbagent.tools.response",
+    "VectorMemory": "nbagent.prompt.context.memory",
+    "VectorRetriever": "nbagent.prompt.context.retrievers",
     "open_model": "nbagent.models.opening",
     "tool": "nbagent.tools.tool",
 }
@@ -32,9 +45,20 @@ _HOME = {
 
 __all__ = [
     "Agent",
+    "ContextBlock",
+    "ContextPolicy",
+    "ContextProvider",
+    "ContextQuery",
+    "FileRetriever",
+    "HistoryMemory",
     "Image",
+    "KeywordRetriever",
     "Limits",
+    "LocalEmbedder",
+    "MCPServer",
+    "NotebookContext",
     "Price",
+    "PromptDiff",
     "Retry",
     "RunResult",
     "RunUsage",
@@ -42,6 +66,8 @@ __all__ = [
     "Tool",
     "ToolRegistry",
     "ToolResponse",
+    "VectorMemory",
+    "VectorRetriever",
     "open_model",
     "tool",
 ]
@@ -52,10 +78,21 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
+    from nbagent.agents.memory import HistoryMemory
+    from nbagent.mcp.server import MCPServer
     from nbagent.messages import Image
     from nbagent.models.opening import open_model
     from nbagent.models.prices import Price
     from nbagent.models.scripted import ScriptedLLM
+    from nbagent.notebook.notebook_context import NotebookContext
+    from nbagent.prompt.context.block import ContextBlock, ContextQuery
+    from nbagent.prompt.context.files import FileRetriever
+    from nbagent.prompt.context.local import LocalEmbedder
+    from nbagent.prompt.context.memory import VectorMemory
+    from nbagent.prompt.context.provider import ContextProvider
+    from nbagent.prompt.context.retrievers import KeywordRetriever, VectorRetriever
+    from nbagent.prompt.context.selection import ContextPolicy
+    from nbagent.prompt.diff import PromptDiff
     from nbagent.runtime.limits import Limits
     from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult, RunUsage

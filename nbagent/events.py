@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nbagent.values import PartlyCompared, Struct
 
 if TYPE_CHECKING:
-    from nbagent.messages import Image, Message, ModelReply, Observation, Prompt, Segment, ToolCall
+    from nbagent.messages import Field, Image, Message, ModelReply, Observation, Prompt, Segment, ToolCall
 
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 
@@ -34,6 +34,8 @@ class RunStarted(Struct, frozen=True):
     """What the user shows with the task."""
     position: int = 0
     """Where the model's script stood; 0 for a model without one."""
+    fields: tuple[Field, ...] = ()
+    """The input fields that the user gave."""
 
 
 class PromptAssembled(Struct, frozen=True):
@@ -109,10 +111,12 @@ class ModelFailed(Struct, frozen=True, gc=False):
 
 
 class Noted(Struct, frozen=True, gc=False):
-    """The agent itself told the model something, after the reply or the tools of this turn."""
+    """The agent itself told the model something, after the reply or the tools of this turn, or noted something."""
 
     turn: int
     text: str
+    told: bool = True
+    """Whether the model has heard of it; else it is a remark about its reply."""
 
 
 class ToolStarted(Struct, frozen=True, gc=False):

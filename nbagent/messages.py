@@ -259,6 +259,8 @@ class Prompt(Struct, frozen=True):
     """What the user's message shows."""
     examples: tuple[Message, ...] = ()
     """Questions with their answers, for the model to go by; they come before the history."""
+    question: str | None = None
+    """What the user said in it; None where that is all of the user's message."""
 
     def __iter__(self) -> Iterator[Any]:
         """So it can be unpacked: `system_prompt, user_prompt, messages = agent.observe(…)`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import overload
+from typing import Any, overload
 
 from nbagent.messages import Message, ToolSchema
 from nbagent.values import Struct
@@ -113,10 +113,13 @@ class ModelRequest(Struct, frozen=True):
     """How long the reply may be; None leaves it to the model."""
     seconds_left: float | None = None
     """After how long the reply is of no use any more; None where the run has no time limit."""
+    settings: Mapping[str, Any] | None = None
+    """More parameters of this one request, as the model calls them; JSON."""
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}{self.max_tokens or ''}"
+        more = json.dumps(self.settings, sort_keys=True, default=str) if self.settings else ""
+        return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}{self.max_tokens or ''}{more}"
 
     @property
     def characters(self) -> int:

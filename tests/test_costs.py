@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from nbagent import Agent, ScriptedLLM
+from nbagent import Agent, HistoryMemory, ScriptedLLM
 from nbagent.messages import Message, Prompt
 
 
@@ -66,3 +66,15 @@ def test_observing_costs_the_same_for_each_message_however_long_the_history():
         return calls_of(lambda: (prompt.spans, prompt.messages)) / size
 
     assert per_message(10_000) <= per_message(1_000)
+
+
+def test_observing_with_a_long_history_stays_linear():
+    def calls(size):
+        memory = HistoryMemory(top_k=0, memory_size=0)
+        for i in range(size // 2):
+            memory.insert(f"question {i}", f"answer {i}")
+        one = Agent("a", ScriptedLLM([]), prompt_template="Q: {task}", memories=[memory])
+        one.observe("hi")  # imports and caches
+        return calls_of(lambda: one.observe("hi").messages)
+
+    assert calls(10_000) <= 11 * calls(1_000)

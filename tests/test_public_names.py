@@ -8,8 +8,10 @@ import nbagent
 from nbagent import errors
 
 NAMES = [
-    "Agent", "Image", "Limits", "Price", "Retry", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry",
-    "ToolResponse", "open_model", "tool",
+    "Agent", "ContextBlock", "ContextPolicy", "ContextProvider", "ContextQuery", "FileRetriever",
+    "HistoryMemory", "Image", "KeywordRetriever", "Limits", "LocalEmbedder", "MCPServer", "NotebookContext",
+    "Price", "PromptDiff", "Retry", "RunResult", "RunUsage", "ScriptedLLM", "Tool", "ToolRegistry",
+    "ToolResponse", "VectorMemory", "VectorRetriever", "open_model", "tool",
 ]  # fmt: skip
 
 

@@ -1,17 +1,28 @@
-"""Agent: a model with a system prompt and tools, and the conversation it has had."""
+"""Agent: a model with a prompt and tools, and the conversation it has had."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable, Mapping, MutableMapping
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from nbagent.agents.checks import attributes_of, count_of, field_of, model_of, name_of, registry_of
+from nbagent.agents.context import Surroundings
 from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
-from nbagent.errors import ConfigError
-from nbagent.events import Event, ModelReplied, RunStarted, StreamEvent, ToolReturned
-from nbagent.models.model import Model, go_to, position
-from nbagent.prompt.observe import Text, observe, segments
+from nbagent.agents.recorded import inputs_of as recorded_inputs
+from nbagent.agents.recorded import script_at, started_of
+from nbagent.agents.stages import Thought, act, calls_of, messages_of, think
+from nbagent.events import Event, RunStarted, StreamEvent
+from nbagent.messages import Message, Segment
+from nbagent.models.model import go_to, position
+from nbagent.prompt import inputs as given
+from nbagent.prompt.answer import reader
+from nbagent.prompt.blueprint import Keys, TemplateText, blueprint
+from nbagent.prompt.inputs import Inputs, Text
+from nbagent.prompt.observe import Draft, draft
+from nbagent.prompt.template import shown as shown_template
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.drivers import adrive, drive
 from nbagent.runtime.run import Run
@@ -21,7 +32,12 @@ from nbagent.tools.tool import Tool
 from nbagent.views.bundle import agent_bundle
 
 if TYPE_CHECKING:
-    from nbagent.messages import Image, Message, Prompt, Segment
+    from nbagent.messages import Image, Prompt
+    from nbagent.models.invoked import Invokable
+    from nbagent.models.model import Model
+    from nbagent.prompt.context.provider import ContextProvider
+    from nbagent.prompt.context.selection import ContextPolicy
+    from nbagent.prompt.examples import Examples, Place
     from nbagent.runtime.batch import Unknown
     from nbagent.runtime.effects import Loop
     from nbagent.runtime.limits import Limits
@@ -29,10 +45,12 @@ if TYPE_CHECKING:
     from nbagent.runtime.result import RunResult
 
 KEPT = 50
-"""How many results an agent keeps."""
+"""How many results and requests an agent keeps."""
 Images = Iterable[Any]
 """What a model is shown: `Image` values, figures, PIL images, bytes of a PNG or JPEG file, or paths of such files."""
 Tools = Iterable[Tool | Callable[..., Any]] | ToolRegistry
+Given = Text | Mapping[str, Any] | Inputs
+"""What a run is given: a task in words, or input fields by name."""
 
 
 class Agent:
@@ -47,9 +65,22 @@ class Agent:
     def __init__(
         self,
         name: str,
-        model: Model,
+        model: Model | Invokable | object,
         system_prompt: Text | None = None,
         *,
+        instructions: TemplateText | None = None,
+        prompt_template: TemplateText | None = None,
+        examples: Examples | None = None,
+        examples_in: Place = "messages",
+        output: Mapping[str, Any] | None = None,
+        formatters: Any = None,
+        hide_unused_fields: bool = False,
+        attributes: MutableMapping[str, Any] | None = None,
+        pull_keys: Keys | None = None,
+        push_keys: Keys | None = None,
+        memories: Iterable[ContextProvider | Any] | None = None,
+        retrievers: Iterable[ContextProvider | Any] | None = None,
+        context_policy: ContextPolicy | None = None,
         tools: Tools | None = None,
         tool_registry: ToolRegistry | None = None,
         max_turns: int = 10,
@@ -59,29 +90,73 @@ class Agent:
     ) -> None:
         """An agent; nothing is sent.
 
-        name: how it is shown. model: what replies. system_prompt: text of the system message; none is sent without.
-        tools: functions, `@tool` functions or a registry; tool_registry: a registry, in place of `tools`.
+        name: how it is shown. model: what replies, or an object with `invoke(messages, tools, settings)`.
+
+        The prompt. system_prompt: the system message as it is; or instructions: a template of it, as a text or a list
+        of lines; none is sent without. prompt_template: a template of the user's message. In both, `{topic}` is an
+        input field or an attribute, `{{topic}}` gives `{topic}`, all other braces stay. hide_unused_fields: whether
+        fields that no template takes are left out. examples: pairs (question, answer), sent as messages, or in the
+        system prompt with examples_in="prompt".
+
+        The answer. output: fields it must have, a description or a type each; it is then a dict. formatters: how the
+        user's message is written and how the answer is read, two names or objects; by default paragraph and, with a
+        prompt_template or output fields, json. "text" reads nothing.
+
+        The surroundings. attributes: values for templates that stay from run to run; pull_keys: which of them prompts
+        use, with what they mean, default all; push_keys: output fields that are written back to them. memories,
+        retrievers: context providers, asked for each prompt (passive) or by the model (active); context_policy: how
+        many of their blocks go in.
+
+        The run. tools: functions, `@tool` functions or a registry; tool_registry: a registry, in place of `tools`.
         max_turns: how many model calls one run may take, at least 1. max_tokens: how long one reply may be, default
         what the model allows. limits: what a run may use in all, default no limit. retry: how often a model call is
         tried, default four times.
 
         Raises `ConfigError` (a ValueError) naming what is wrong.
         """
-        self.name = _text("name", name)
-        self.model = _model(model)
-        self.system = segments("system", "system prompt", system_prompt)
-        """The system text, in pieces that know their source."""
-        self.tools = _registry(tools, tool_registry)
-        self.max_turns = _count("max_turns", max_turns)
-        self.max_tokens = None if max_tokens is None else _count("max_tokens", max_tokens)
+        self.name = name_of("name", name)
+        self.model = model_of(model)
+        self.prompt_options: Mapping[str, Any] = {
+            "system_prompt": system_prompt, "instructions": instructions, "prompt_template": prompt_template,
+            "examples": examples, "examples_in": examples_in, "output": output, "formatters": formatters,
+            "hide_unused_fields": hide_unused_fields, "pull_keys": pull_keys, "push_keys": push_keys,
+        }  # fmt: skip
+        """How the prompt was described."""
+        self.blueprint = blueprint(**self.prompt_options)
+        """What all its prompts are made of."""
+        self.attributes = attributes_of(attributes)
+        self.context = Surroundings(memories, retrievers, context_policy)
+        self.own_tools = registry_of(tools, tool_registry)
+        """Its tools, without those that active context providers add."""
+        self.max_turns = count_of("max_turns", max_turns)
+        self.max_tokens = None if max_tokens is None else count_of("max_tokens", max_tokens)
         self.limits = limits
         self.retry = retry
         self.last: RunResult | None = None
         """The result of the newest run, also of one that failed or was cancelled."""
         self.results: dict[int, RunResult] = {}
         """The results of the newest runs by their number, from 1; at most `KEPT` of them."""
-        self._conversation = Conversation()
+        self.requests: deque[ModelRequest] = deque(maxlen=KEPT)
+        """The newest requests to the model, of all runs; at most `KEPT` of them."""
+        self._own_conversation = Conversation()
         self._runs = 0
+        self._observed: Draft | None = None
+
+    @property
+    def _conversation(self) -> Conversation:
+        memory = self.context.memory
+        return self._own_conversation if memory is None else memory.conversation
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """All tools that a model is told of: its own, and those of active context providers."""
+        return self._tools(self._observed, self.history)
+
+    def _tools(self, drafted: Draft | None, history: tuple[Message, ...]) -> ToolRegistry:
+        if not self.context.active:
+            return self.own_tools
+        query = None if drafted is None else drafted.query(self.name, history)
+        return self.context.joined(self.own_tools, query)
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -90,12 +165,12 @@ class Agent:
 
     def become(self, other: Agent) -> None:
         """Takes over what the other agent is; name, conversation and results stay."""
-        for name in ("model", "system", "tools", "max_turns", "max_tokens", "limits", "retry"):
+        for name in _DESCRIBED:
             setattr(self, name, getattr(other, name))
 
     def share_conversation(self, other: Agent) -> None:
         """Goes on with the conversation of the other agent, as that one does."""
-        self._conversation = other._conversation
+        self._own_conversation = other._own_conversation
 
     def clear_history(self) -> None:
         """Forgets what was said. The script of a `ScriptedLLM` stays where it is."""
@@ -111,55 +186,78 @@ class Agent:
         self._conversation.restart()
         go_to(self.model, 0)
 
-    def observe(self, task: Text, *, images: Images = (), key: Hashable = None) -> Prompt:
-        """The prompt that a run with this task (and key) would begin with. Nothing is sent, and nothing changes.
+    def observe(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> Prompt:
+        """The prompt that a run with these inputs (and key) would begin with. Nothing is sent.
+
+        inputs: a task in words, or a dict of input fields. Passive context providers are asked.
 
         It unpacks to `(system_prompt, user_prompt, messages)`; its `spans` say where each character comes from.
         """
-        asked = segments("user", "task", task)
-        _text("task", "".join(segment.text for segment in asked))
+        drafted = self._draft(self._inputs(inputs))
         shown = tuple(picture(image) for image in images)
-        return observe(self.system, asked, self._conversation.before(key), self.tools.schemas, shown)
+        history = self.context.newest(self._conversation.before(key))
+        self._observed = drafted
+        return self._prompt(drafted, history, self._tools(drafted, history), shown)
+
+    def check(self, inputs: Given) -> None:
+        """Raises ConfigError where a run with these inputs could not begin: a template has a place without a field."""
+        self._draft(self._inputs(inputs))
+
+    def _inputs(self, inputs: Given) -> Inputs:
+        return given.inputs_of(inputs, field_of)
+
+    def _draft(self, inputs: Inputs) -> Draft:
+        plan = self.blueprint
+        has_attributes = self.attributes or plan.pulled
+        attributes = given.attributes_of(self.attributes, plan.pulled, field_of) if has_attributes else ()
+        return draft(plan, inputs, attributes)
+
+    def _prompt(
+        self, drafted: Draft, history: tuple[Message, ...], tools: ToolRegistry, images: tuple[Image, ...]
+    ) -> Prompt:
+        context = self.context.ask(drafted.query(self.name, history)) if self.context.passive else None
+        return drafted.prompt(history, tools.schemas, images, context)
 
     def request(self, prompt: Prompt) -> ModelRequest:
         """The first request of a run with this prompt."""
         return ModelRequest(Messages(prompt.messages), prompt.tools, self.max_tokens)
 
-    def run(self, task: Text, *, images: Images = (), key: Hashable = None) -> RunResult:
+    def run(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> RunResult:
         """Runs the agent on a task until it answers.
 
-        task: text. images: what is shown with it, such as figures or paths of PNG files. key: names this exchange of
-        the conversation; a run with the key of an earlier one replaces that one, in its place.
+        inputs: a task in words, or a dict of input fields. images: what is shown with it, such as figures or paths of
+        PNG files. key: names this exchange of the conversation; a run with the key of an earlier one replaces that
+        one, in its place.
 
         Raises what the model raises (`ModelError`, `ScriptExhausted`) and KeyboardInterrupt where the user stops it;
         `last` then holds the run so far. Running out of turns is a status, not an error.
         """
-        with self._running(task, images, key) as run:
+        with self._running(inputs, images, key) as run:
             for _ in drive(run):
                 pass
         return run.result
 
-    async def arun(self, task: Text, *, images: Images = (), key: Hashable = None) -> RunResult:
+    async def arun(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> RunResult:
         """`run` for `await`."""
-        with self._running(task, images, key) as run:
+        with self._running(inputs, images, key) as run:
             async with aclosing(adrive(run)) as events:
                 async for _ in events:
                     pass
         return run.result
 
-    def stream(self, task: Text, *, images: Images = (), key: Hashable = None) -> Generator[StreamEvent]:
+    def stream(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> Generator[StreamEvent]:
         """`run`, yielding what happens: events, and `TextDelta` while a reply comes. The result is then `last`.
 
         Tools that run side by side return here in the order in which they end, in the result in that of their calls.
 
         Closing the generator early cancels the run; the conversation stays as it was.
         """
-        with self._running(task, images, key) as run:
+        with self._running(inputs, images, key) as run:
             yield from drive(run)
 
-    async def astream(self, task: Text, *, images: Images = (), key: Hashable = None) -> AsyncGenerator[StreamEvent]:
+    async def astream(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> AsyncGenerator[StreamEvent]:
         """`stream` for `async for`."""
-        with self._running(task, images, key) as run:
+        with self._running(inputs, images, key) as run:
             async with aclosing(adrive(run)) as events:
                 async for event in events:
                     yield event
@@ -190,23 +288,60 @@ class Agent:
                     pass
         return run.result
 
+    def think(self, messages: Iterable[Any], settings: Mapping[str, Any] | None = None) -> Thought:
+        """One model call: `{"type": "content", "content": text}`, or `{"type": "tool_call", "content": [calls]}`.
+
+        messages: messages, or dicts in OpenAI's form. settings: more parameters of this request. The `message` of what
+        comes back is what the model said, to be put before the results of its tool calls. Raises ModelError.
+        """
+        request = ModelRequest(
+            messages_of(messages), self.tools.schemas, self.max_tokens, settings=dict(settings) if settings else None
+        )
+        return Thought(self._performed(think(self.model, request)))
+
+    def act(self, tool_calls: Iterable[Any]) -> list[Message]:
+        """Runs the tool calls that `think` gave, and returns a tool message for each, in their order."""
+        observations = self._performed(act(self.tools, calls_of(tool_calls)))
+        return [observation.message for observation in observations]
+
+    def step(self, inputs: Given) -> RunResult:
+        """`observe`, `think` and `act` until there is an answer: the same as `run`. Output fields are its items."""
+        return self.run(inputs)
+
+    def _performed(self, loop: Loop) -> Any:
+        """What a small loop gives, which is no run of the agent."""
+        run = Run(self._started(Inputs(), (), ()), loop, limits=self.limits, retry=self.retry)
+        for _ in drive(run):
+            pass
+        return run.result.final_output
+
     @contextmanager
-    def _running(self, task: Text, images: Images, key: Hashable) -> Generator[Run]:
+    def _running(self, inputs: Given, images: Images, key: Hashable) -> Generator[Run]:
         """A run of this task; when the body is left, however that is, the conversation and `last` know of it."""
-        asked = segments("user", "task", task)
-        _text("task", "".join(segment.text for segment in asked))
+        asked = self._inputs(inputs)
+        self._observed = drafted = self._draft(asked)
         shown = tuple(picture(image) for image in images)
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
         number = self._runs
-        started = self._started(asked, exchange.history, shown)
-        run = Run(started, self._loop(started), limits=self.limits, retry=self.retry)
+        started = self._started(asked, self.context.newest(exchange.history), shown)
+        run = Run(started, self._loop(started, drafted, self.requests), limits=self.limits, retry=self.retry)
         try:
             yield run
         finally:
             self.last = result = run.result
             self._keep(result, number)
             exchange.close(result.new_messages, rewind=result.status == "cancelled")
+            self._remember(result)
+
+    def _remember(self, result: RunResult) -> None:
+        """Writes a completed run's fields and answer to where they are kept."""
+        if result.status != "completed":
+            return
+        for name in self.blueprint.pushed:
+            self.attributes[name] = result[name]
+        if self.context.providers:
+            self.context.remember(result.new_messages)
 
     def _keep(self, result: RunResult, number: int) -> None:
         self.results[number] = result
@@ -215,39 +350,41 @@ class Agent:
     @contextmanager
     def _rerun(self, events: tuple[Event, ...], unknown: Unknown) -> Generator[Run]:
         """A run over recorded events, with the script where they leave it; afterwards it is where it was."""
-        started = events[0] if events else None
-        if not isinstance(started, RunStarted):
-            raise ConfigError(f"replay: expected the events of a run, from its RunStarted on; got {started!r}")
-        here = position(self.model)
-        go_to(self.model, _script_place(events))
-        try:
-            yield Run(started, self._loop(started), events, unknown, limits=self.limits, retry=self.retry)
-        finally:
-            go_to(self.model, here)
+        started = started_of(events)
+        with script_at(self.model, events):
+            loop = self._loop(started, None)
+            yield Run(started, loop, events, unknown, limits=self.limits, retry=self.retry)
 
-    def _loop(self, started: RunStarted) -> Loop:
+    def _loop(self, started: RunStarted, drafted: Draft | None, requests: deque[ModelRequest] | None = None) -> Loop:
+        """The loop of a run. `drafted`: its prompt, where that is needed in any case; a replay may have it recorded."""
+        if drafted is None and self.context.active:
+            drafted = self._draft(recorded_inputs(started))
+        tools = self._tools(drafted, started.history)
+
         def assemble() -> Prompt:
-            return observe(self.system, started.task, started.history, self.tools.schemas, started.images)
+            known = drafted or self._draft(recorded_inputs(started))
+            return self._prompt(known, started.history, tools, started.images)
 
-        return converse(Setup(assemble, self.model, self.tools, started.max_turns, self.max_tokens))
+        read = None if self.blueprint.reader is None else reader(self.blueprint.reader, self.blueprint.output)
+        return converse(Setup(assemble, self.model, tools, started.max_turns, self.max_tokens, read, requests))
 
-    def _started(
-        self, task: tuple[Segment, ...], history: tuple[Message, ...], images: tuple[Image, ...]
-    ) -> RunStarted:
+    def _started(self, asked: Inputs, history: tuple[Message, ...], images: tuple[Image, ...]) -> RunStarted:
         run_id = f"{self.name}-{self._runs}"
         model = self.model
+        task = tuple([Segment("user", "task", piece.text, piece.source) for piece in asked.task])
         return RunStarted(
-            run_id, self.name, model.name, model.mode, self.max_turns, task, history, images, position(model)
-        )
+            run_id, self.name, model.name, model.mode, self.max_turns, task, history, images, position(model),
+            asked.fields,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
-        tools = f", tools={list(self.tools.names)}" if len(self.tools) else ""
+        tools = f", tools={list(self.own_tools.names)}" if len(self.own_tools) else ""
         return f"Agent({self.name!r}, model={self.model.name!r}{tools})"
 
     @property
     def card(self) -> dict[str, str]:
         """What the agent is, as a MIME bundle."""
-        system = "".join(segment.text for segment in self.system)
+        system = shown_template(self.blueprint.system)
         model, tools = self.model, self.tools.schemas
         return agent_bundle(self.name, model.name, model.mode, system, tools, len(self.history))
 
@@ -255,45 +392,8 @@ class Agent:
         return self.card
 
 
-def _script_place(events: tuple[Event, ...]) -> int:
-    """Where these events leave the model's script."""
-    place = 0
-    for event in events:
-        if isinstance(event, RunStarted | ModelReplied):
-            place = event.position
-        elif isinstance(event, ToolReturned):
-            place = max(place, event.position)  # of several that ran side by side
-    return place
-
-
-def _text(what: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ConfigError(f"{what}: expected a text that is not empty, got {value!r}")
-    return value
-
-
-def _model(model: object) -> Model:
-    if isinstance(model, type) or not isinstance(model, Model):
-        raise ConfigError(
-            f"model: expected an object with name, mode, stream(request) and astream(request), such as "
-            f"ScriptedLLM([…]); got {type(model).__name__}: {model!r}"
-        )
-    return model
-
-
-def _registry(tools: Tools | None, tool_registry: ToolRegistry | None) -> ToolRegistry:
-    if tools is not None and tool_registry is not None:
-        raise ConfigError("give tools or tool_registry, not both: tools=[…] makes a registry of its own")
-    chosen = tool_registry if tools is None else tools
-    given: Any = chosen
-    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
-        raise ConfigError(
-            f"tools: expected a list of functions, got {type(chosen).__name__}: {chosen!r}; write [{chosen!r}]"
-        )
-    return chosen if isinstance(chosen, ToolRegistry) else ToolRegistry(chosen or ())
-
-
-def _count(what: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"{what}: expected a whole number from 1, got {value!r}")
-    return value
+_DESCRIBED = (
+    "model", "prompt_options", "blueprint", "attributes", "context", "own_tools", "max_turns", "max_tokens", "limits",
+    "retry",
+)  # fmt: skip
+"""What an agent is; the rest is what it has done."""

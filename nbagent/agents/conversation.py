@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbagent.messages import Message
 from nbagent.models.model import go_to, position
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from nbagent.messages import Message
     from nbagent.models.model import Model
 
 
@@ -52,6 +52,12 @@ class Conversation:
 
     def _place(self, key: Hashable) -> int | None:
         return next((i for i, e in enumerate(self.exchanges) if key is not None and e.key == key), None)
+
+    def add(self, question: str, answer: str) -> None:
+        """Adds an exchange that no run has made."""
+        self.changes += 1
+        said = (Message("user", question), Message("assistant", answer))
+        self.exchanges.append(Exchange(None, None, 0, 0, said))
 
     def clear(self) -> None:
         """Forgets everything that was said."""

@@ -11,10 +11,12 @@ from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Note, Outcome
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Generator
 
     from nbagent.messages import Observation
     from nbagent.models.model import Model
+    from nbagent.prompt.formatters.reading import Reading
     from nbagent.tools.registry import ToolRegistry
 
 REPEATED = 3
@@ -31,6 +33,10 @@ class Setup:
     tools: ToolRegistry
     max_turns: int
     max_tokens: int | None = None
+    read: Callable[[str], Reading] | None = None
+    """Reads an answer; raises a ValueError whose str is for the model. None where an answer is its text."""
+    requests: deque[ModelRequest] | None = None
+    """Where each request is kept."""
 
 
 def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
@@ -38,13 +44,16 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     prompt: Prompt = yield Assemble(setup.observe, setup.tools.schemas)
     messages = Messages(prompt.messages)
     calls, repeated = _CallIds(), _Repeated()
-    mended = 0
+    mended = unread = 0
     for turn in range(1, setup.max_turns + 1):
-        reply: ModelReply = yield CallModel(setup.model, ModelRequest(messages, prompt.tools, setup.max_tokens), turn)
+        request = ModelRequest(messages, prompt.tools, setup.max_tokens)
+        if setup.requests is not None:
+            setup.requests.append(request)
+        reply: ModelReply = yield CallModel(setup.model, request, turn)
         if reply.finish_reason not in COMPLETE:
             if reply.finish_reason == "length" and setup.max_tokens is not None:
                 return Outcome("limit_reached", None, _too_long(reply, turn, setup.max_tokens))
-            raise _incomplete(reply, turn)
+            raise incomplete(reply, turn)
         if reply.tool_calls:
             renamed, clash = calls.unique(reply.tool_calls)
             if clash:
@@ -56,7 +65,18 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
                 yield Note(turn, advice)
                 messages += (Message("user", advice),)
         elif reply.content.strip():
-            return Outcome("completed", reply.content)
+            if setup.read is None:
+                return Outcome("completed", reply.content)
+            try:
+                reading = setup.read(reply.content)
+            except ValueError as error:
+                unread = _once_only(unread + 1, f"its answer cannot be read: {error}", turn)
+                yield Note(turn, str(error))
+                messages += (reply.message, Message("user", str(error)))
+                continue
+            if reading.repairs:
+                yield Note(turn, "; ".join(reading.repairs), told=False)
+            return Outcome("completed", reading.value)
         else:
             mended = _once_only(mended + 1, "its reply is empty", turn)
             yield Note(turn, EMPTY_REPLY)
@@ -135,7 +155,7 @@ def _unrun(reply: ModelReply) -> str:
     return f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
 
 
-def _incomplete(reply: ModelReply, turn: int) -> ModelError:
+def incomplete(reply: ModelReply, turn: int) -> ModelError:
     why, kind = _REASONS.get(
         reply.finish_reason, (f"is incomplete (finish reason {reply.finish_reason!r})", "incomplete")
     )

@@ -35,7 +35,8 @@ class AnthropicModel(RemoteModel):
         return wire.Reader(self.provider)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        return wire.payload(request, self.provider) | self.params | {"model": self.model, "stream": self.streaming}
+        body = wire.payload(request, self.provider)
+        return body | self._params(request) | {"model": self.model, "stream": self.streaming}
 
     def _send(self, client: Any, body: dict[str, Any], timeout: Any) -> Any:
         return client.messages.with_streaming_response.create(**body, timeout=timeout)

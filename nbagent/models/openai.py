@@ -56,7 +56,7 @@ class OpenAIModel(RemoteModel):
             body = chat.payload(request, self._origin, old_max_tokens=old)
             if self.streaming and "no_stream_options" not in self._quirks:
                 body["stream_options"] = {"include_usage": True}
-        return body | self.params | {"model": self.model, "stream": self.streaming}
+        return body | self._params(request) | {"model": self.model, "stream": self.streaming}
 
     def _send(self, client: Any, body: dict[str, Any], timeout: Any) -> Any:
         resource = client.responses if self.api == "responses" else client.chat.completions

@@ -231,6 +231,10 @@ class RemoteModel(ABC):
                 raise ConfigError(f"params: extra_body may not hold {name!r}, which is set by nbagent itself")
         return dict(params)
 
+    def _params(self, request: ModelRequest) -> dict[str, Any]:
+        """The parameters of one request: the model's own, and what the request says of them."""
+        return self.params | self._checked(request.settings) if request.settings else self.params
+
     def _timeouts(self, seconds: float) -> Any:
         import httpx2
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
 from msgspec.structs import replace
 
 from nbagent.agents.agent import Agent
-from nbagent.errors import FOREIGN, CellError, ConfigError, MissingKey, ModelError, ToolDefinitionError
+from nbagent.errors import CellError, ConfigError, MissingKey, ModelError, ToolDefinitionError
 from nbagent.messages import Image, ModelReply, ToolCall
+from nbagent.models.invoked import Invokable, InvokedModel
 from nbagent.models.model import Model
 from nbagent.models.scripted import ScriptedLLM
+from nbagent.notebook.attributes import NotebookAttributes
+from nbagent.notebook.described import prompt_options
 from nbagent.notebook.fields import Budget, is_path
+from nbagent.notebook.look_up import look_up
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
 from nbagent.notebook.spec import CellSpec
-from nbagent.prompt.references import own_names, render
 from nbagent.runtime.limits import Limits
 from nbagent.tools.pictures import picture
 from nbagent.tools.registry import ToolRegistry
-from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
-    from nbagent.messages import Piece
     from nbagent.models.entries import Entry
     from nbagent.models.opening import Opened
     from nbagent.notebook.cell import Cell
-    from nbagent.prompt.observe import Text
+    from nbagent.prompt.inputs import Inputs
 
 Namespace = Mapping[str, Any]
 MAX_TURNS = 10
@@ -39,17 +39,20 @@ _HOW_TO = (
 )
 
 
-def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -> Agent:
+def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any], given: Inputs | None = None) -> Agent:
     """The agent that a cell speaks of: as it is, reconfigured, or new and then bound to its name in `bind`.
 
     A header describes the agent anew; only its conversation stays, and its model where the header names none.
-    Options without a header change what they name. Raises `CellError` before anything has changed.
+    Options without a header change what they name. `given` is what it will run with. Raises `ConfigError`, mostly
+    `CellError`, before anything has changed.
     """
     spec, has_header = cell.spec, cell.has_header
     existing = find(spec.name, namespace)
     if existing is not None and not has_header and not _configures(spec):
         return existing
-    made, anew = _described(cell, existing, namespace)
+    made, anew = _described(cell, existing, namespace, bind)
+    if given is not None:
+        made.check(given)
     if existing is None:
         bind[spec.name] = made
         return made
@@ -59,30 +62,53 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any]) -
     return existing
 
 
-def draft(cell: Cell, namespace: Namespace) -> Agent:
+def draft(cell: Cell, namespace: Namespace, variables: MutableMapping[str, Any]) -> Agent:
     """The agent that `build` would give, with its conversation, as one of its own: nothing is bound or changed."""
     existing = find(cell.spec.name, namespace)
-    made, _ = _described(cell, existing, namespace)
+    made, _ = _described(cell, existing, namespace, variables)
     if existing is not None:
         made.share_conversation(existing)
     return made
 
 
-def _described(cell: Cell, existing: Agent | None, namespace: Namespace) -> tuple[Agent, bool]:
+def _described(
+    cell: Cell, existing: Agent | None, namespace: Namespace, variables: MutableMapping[str, Any]
+) -> tuple[Agent, bool]:
     """An agent as the cell describes it, and whether its model is named, so that its script starts anew."""
     spec, has_header = cell.spec, cell.has_header
     kept = None if has_header else existing
     model, anew = _model(spec, existing, namespace)
-    system = _system(cell, kept, namespace)
-    tools = _tools(cell, kept, namespace)
     options: dict[str, Any] = {
-        "tools": tools,
+        **prompt_options(cell, kept, namespace),
+        **_context(cell, kept, namespace),
+        "tools": _tools(cell, kept, namespace),
+        "attributes": _attributes(cell, existing, variables),
         "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
         "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
         "limits": _limits(spec, kept),
         "retry": existing.retry if existing else None,
     }
-    return Agent(spec.name, model, system, **options), anew
+    return Agent(spec.name, model, **options), anew
+
+
+def _attributes(cell: Cell, existing: Agent | None, variables: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What the cell pulls and pushes; else what the agent has, but for what an older description pulled."""
+    spec = cell.spec
+    if spec.pull is not None or spec.push is not None:
+        pulled = existing.blueprint.pulled if existing and not cell.has_header else None
+        return NotebookAttributes(variables, spec.pull if spec.pull is not None else pulled or {})
+    if existing is None or (cell.has_header and isinstance(existing.attributes, NotebookAttributes)):
+        return {}
+    return existing.attributes
+
+
+def _context(cell: Cell, kept: Agent | None, namespace: Namespace) -> dict[str, Any]:
+    if cell.spec.context is None:
+        return kept.context.options if kept else {}
+    where = f"context ({cell.origins['context']})"
+    providers = [look_up(name, namespace, where) for name in cell.spec.context]
+    memories = [one for one in providers if hasattr(one, "get_messages") or hasattr(one, "insert")]
+    return {"memories": memories, "retrievers": [one for one in providers if one not in memories]}
 
 
 def find(name: str, namespace: Namespace) -> Agent | None:
@@ -104,12 +130,7 @@ def agents(namespace: Namespace) -> list[str]:
     return [name for name, value in namespace.items() if isinstance(value, Agent) and not name.startswith("_")]
 
 
-def text(source: str, namespace: Namespace, where: str, lines: Sequence[int] = ()) -> tuple[Piece, ...]:
-    """A prompt text of a cell, with its references looked up. `lines`: the cell line of each of its lines."""
-    return render(source, namespace, where=where, lines=lines, to_text=lambda value: describe(value).text)
-
-
-_OF_THE_RUN = {"name", "images", "out", "quiet", "skip_without_key", "dry"}
+_OF_THE_RUN = {"name", "images", "inputs", "out", "quiet", "skip_without_key", "dry"}
 """What is said of one run, and not of the agent."""
 _OF_THE_MODEL = ("base_url", "api", "api_key_env", "params")
 
@@ -138,12 +159,6 @@ def _image(name: str, namespace: Namespace) -> Image:
         raise
     except ConfigError as error:
         raise CellError(f"images: {name}: {error}") from None
-
-
-def _system(cell: Cell, kept: Agent | None, namespace: Namespace) -> Text | None:
-    if cell.spec.system is not None:
-        return text(cell.spec.system, namespace, "system")
-    return kept.system if kept else None
 
 
 def _model(spec: CellSpec, existing: Agent | None, namespace: Namespace) -> tuple[Model, bool]:
@@ -179,6 +194,8 @@ def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
     from nbagent.models.providers import providers
 
     value = look_up(named, namespace, "model")
+    if isinstance(value, Invokable) and not isinstance(value, type | Model):
+        value = InvokedModel(value)
     if isinstance(value, type) or not isinstance(value, Model):
         if providers.get(named) is not None or named == "test":
             return None
@@ -256,30 +273,21 @@ def _entry(entry: ScriptEntry) -> Entry:
 
 def _tools(cell: Cell, kept: Agent | None, namespace: Namespace) -> ToolRegistry:
     if cell.spec.tools is None:
-        return kept.tools if kept else ToolRegistry()
+        return kept.own_tools if kept else ToolRegistry()
     registry, where = ToolRegistry(), f"tools ({cell.origins['tools']})"
     for name in cell.spec.tools:
-        value: Callable[..., Any] = look_up(name, namespace, where)
-        try:
-            registry.register(value)
-        except ToolDefinitionError as error:
-            raise CellError(f"{where}: {name}: {error}") from None
+        for value in _functions(look_up(name, namespace, where)):
+            try:
+                registry.register(value)
+            except ToolDefinitionError as error:
+                raise CellError(f"{where}: {name}: {error}") from None
     return registry
 
 
-def look_up(path: str, namespace: Namespace, key: str) -> Any:
-    """The notebook variable `path` (dots go to attributes). Raises with the nearest name where there is none."""
-    first, *attributes = path.split(".")
-    if first not in namespace:
-        near = get_close_matches(first, own_names(namespace), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "; run the cell that defines it first"
-        raise CellError(f"{key}: no variable {first!r} in the notebook{hint}")
-    value = namespace[first]
-    for attribute in attributes:
-        try:
-            value = getattr(value, attribute)
-        except AttributeError:
-            raise CellError(f"{key}: {path!r}: {type(value).__name__} has no attribute {attribute!r}") from None
-        except FOREIGN as error:
-            raise CellError(f"{key}: looking up {path!r} raised {type(error).__name__}: {error}") from error
-    return value
+def _functions(value: Any) -> Iterable[Callable[..., Any]]:
+    """A function; or the functions of a list, of a registry, of an MCP server."""
+    if isinstance(value, list | tuple | ToolRegistry):
+        return cast("Iterable[Callable[..., Any]]", value)
+    if callable(value) or isinstance(value, type) or not callable(tools := getattr(value, "tools", None)):
+        return (value,)
+    return cast("Iterable[Callable[..., Any]]", tools())

@@ -73,7 +73,7 @@ def parse_cell(line: str, body: str) -> Cell:
     split = next((i for i, (_, text) in enumerate(lines) if text.rstrip(" \t") == "---"), None)
     header = _header(lines[:split] if split is not None else ())
     task = _trimmed(lines if split is None else lines[split + 1 :])
-    if split is None and not task:
+    if split is None and not task and "inputs" not in options.said:
         raise CellError(_EMPTY)
     _refuse_front_matter(header, task)
     if split is None:

@@ -9,22 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError, MissingKey
-from nbagent.notebook.build import Namespace, agents, build, draft, find, images, text
+from nbagent.notebook.build import Namespace, agents, build, draft, find, images
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
+from nbagent.notebook.described import inputs, text
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.prompts import parse_prompt
 from nbagent.notebook.show import Output, show
 from nbagent.redact import know_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
 
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Image
-    from nbagent.prompt.observe import Text
+    from nbagent.notebook.prompts import RunName
+    from nbagent.prompt.inputs import Inputs
     from nbagent.runtime.result import RunResult
 
 
@@ -33,7 +35,7 @@ class Job:
     """A run that a cell asks for."""
 
     agent: Agent
-    task: Text
+    given: Inputs
     key: Hashable
     out: str | None
     images: tuple[Image, ...]
@@ -83,19 +85,43 @@ class Cells:
 
     def run_prompt(self, line: str, local: Mapping[str, Any] | None) -> None:
         """A `%prompt` line: what a run would send, what one has sent, or how two differ."""
-        from nbagent.notebook import dry
+        from nbagent.notebook import dry, writing
 
         namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
         asked = parse_prompt(line)
         if asked.other is not None:
-            names = (str(asked.run), str(asked.other))
-            prompts = [dry.prompt_of(self._found(r.name, namespace), r.number) for r in (asked.run, asked.other)]
-            show(self._shell, dry.compared(prompts[0], prompts[1], names))
+            changed = self._compared(asked.run, asked.other, namespace)
+            self._hand_over(asked.to, lambda: changed["text/plain"] + "\n", lambda: changed)
             return
         agent = self._found(asked.run.name, namespace)
-        task = text(asked.task, namespace, "task")
-        bundle = dry.shown(agent, agent.observe(task)) if asked.task else dry.shown_again(agent, asked.run.number)
-        show(self._shell, bundle)
+        if asked.requests is not None:
+            requests = list(agent.requests)[-asked.requests :]
+            self._hand_over(
+                asked.to, lambda: writing.requests_text(agent, requests), lambda: dry.requests(agent, requests)
+            )
+            return
+        prompt = agent.observe(text(asked.task, namespace, "task")) if asked.task else None
+        run = dry.prompt_of(agent, asked.run.number) if prompt is None else prompt
+        shown = dry.shown(agent, prompt, namespace) if prompt else dry.shown_again(agent, asked.run.number, namespace)
+        self._hand_over(asked.to, lambda: writing.prompt_text(agent, run), lambda: shown)
+
+    def _hand_over(self, file: str, written: Callable[[], str], shown: Callable[[], dict[str, str]]) -> None:
+        """Into a file, where the line names one; else as the output."""
+        from nbagent.notebook.writing import write
+
+        show(self._shell, {"text/plain": write(file, written())} if file else shown())
+
+    def _compared(self, one: RunName, other: RunName, namespace: Namespace) -> dict[str, str]:
+        from nbagent.notebook.comparing import compared, lines_of, saved
+        from nbagent.notebook.dry import prompt_of
+
+        first, second = (
+            saved(run.file, run.name, run.number)
+            if run.file
+            else lines_of(prompt_of(self._found(run.name, namespace), run.number))
+            for run in (one, other)
+        )
+        return compared(first, second, (str(one), str(other)))
 
     def _found(self, name: str, namespace: Namespace) -> Agent:
         agent = find(name, namespace)
@@ -108,7 +134,7 @@ class Cells:
             return
         output = Output(self._shell, quiet=job.quiet)
         try:
-            with closing(job.agent.stream(job.task, images=job.images, key=job.key)) as events:
+            with closing(job.agent.stream(job.given, images=job.images, key=job.key)) as events:
                 for event in events:
                     output.take(event)
         finally:
@@ -119,7 +145,7 @@ class Cells:
             return
         output = Output(self._shell, quiet=job.quiet)
         try:
-            async with aclosing(job.agent.astream(job.task, images=job.images, key=job.key)) as events:
+            async with aclosing(job.agent.astream(job.given, images=job.images, key=job.key)) as events:
                 async for event in events:
                     output.take(event)
         except asyncio.CancelledError:
@@ -155,28 +181,28 @@ class Cells:
         task = text(cell.task, namespace, "task", cell.task_lines)
         if cell.task and not "".join(piece.text for piece in task).strip():
             raise CellError(f"Cell line {cell.task_line}: the task is empty, since its references have empty values")
-        shown = images(spec, namespace)
+        given, shown = inputs(cell, task, namespace), images(spec, namespace)
         know_environment()
         if spec.script is None:  # a scripted cell needs nothing of providers and keys
             apply(self._config, self._shell)
-        if spec.dry and cell.task:
+        if spec.dry and given:
             from nbagent.notebook import dry
 
-            agent, key = draft(cell, namespace), self._identity.key_to_come(self._shell)
-            show(self._shell, dry.shown(agent, agent.observe(task, images=shown, key=key)))
+            agent, key = draft(cell, namespace, self._namespace), self._identity.key_to_come(self._shell)
+            show(self._shell, dry.shown(agent, agent.observe(given, images=shown, key=key)))
             return None
         try:
-            agent = self._built(cell, namespace)
+            agent = self._built(cell, namespace, given)
         except _Skipped as skipped:
             show(self._shell, {"text/plain": str(skipped)})
             return None
-        if not cell.task:
+        if given is None:
             if not spec.quiet:
                 show(self._shell, agent.card)
             return None
-        return Job(agent, task, self._identity.next_key(self._shell), spec.out, shown, bool(spec.quiet), agent.last)
+        return Job(agent, given, self._identity.next_key(self._shell), spec.out, shown, bool(spec.quiet), agent.last)
 
-    def _built(self, cell: Cell, namespace: Namespace) -> Agent:
+    def _built(self, cell: Cell, namespace: Namespace, given: Inputs | None) -> Agent:
         """The cell's agent. Raises `_Skipped` where its key is missing and the cell says what to do then."""
         spec = cell.spec
         why = self._skipped.get(spec.name)
@@ -184,7 +210,7 @@ class Cells:
             # The agent that its newest description would have made is not there; an older one must not answer.
             raise _Skipped(why) if spec.skip_without_key else CellError(f"agent {spec.name!r} is not there: {why}")
         try:
-            agent = build(cell, namespace=namespace, bind=self._namespace)
+            agent = build(cell, namespace=namespace, bind=self._namespace, given=given)
         except MissingKey as missing:
             if not spec.skip_without_key:
                 raise

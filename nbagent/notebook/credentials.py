@@ -53,7 +53,7 @@ def _has_key(text: str) -> bool:
     return any(masked.count(mark) > text.count(mark) for mark in _MARKS)
 
 
-_TAKES_ANYTHING = ("system",)
+_TAKES_ANYTHING = ("system", "instructions", "prompt_template")
 """What may be any text; all other fields take names and numbers."""
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import CellError
 from nbagent.models.remote import RemoteModel
 from nbagent.models.wires import anthropic, chat, responses
+from nbagent.notebook.places import located
 from nbagent.views.dry import Dry, Wire, dry_bundle
 from nbagent.views.safe import visible
 from nbagent.views.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Prompt
     from nbagent.models.wires.draft import Json
+    from nbagent.request import ModelRequest
     from nbagent.runtime.result import RunResult
 
 _FORMS = {
@@ -28,22 +29,34 @@ _FORMS = {
 }
 
 
-def shown(agent: Agent, prompt: Prompt) -> dict[str, str]:
-    """A prompt that this agent has not sent, and its request, as a MIME bundle."""
+def shown(agent: Agent, prompt: Prompt, namespace: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """A prompt that this agent has not sent, and its request, as a MIME bundle.
+
+    `namespace`: the notebook's, where it is to say in which cells its variables were set.
+    """
     model = agent.model
-    return dry_bundle(Dry(agent.name, model.name, model.mode, "not sent", prompt, tuple(_wires(agent, prompt))))
+    bodies, command = tuple(wires(agent, agent.request(prompt))), f"%prompt {agent.name} TASK… --to FILE"
+    return dry_bundle(Dry(agent.name, model.name, model.mode, "not sent", _placed(prompt, namespace), bodies, command))
 
 
-def shown_again(agent: Agent, number: int | None = None) -> dict[str, str]:
+def _placed(prompt: Prompt, namespace: Mapping[str, Any] | None) -> Prompt:
+    return prompt if namespace is None else located(prompt, namespace)
+
+
+def shown_again(agent: Agent, number: int | None = None, namespace: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The prompt of a run, and the request that it would make with what the agent is now, as a MIME bundle."""
     prompt, run = prompt_of(agent, number), Trace.of(_run(agent, number).events)
-    wires = [Wire(f"{wire.protocol}, with the agent as it is now", wire.text) for wire in _wires(agent, prompt)]
-    return dry_bundle(Dry(agent.name, run.model, run.mode, "sent" if run.turns else "not sent", prompt, wires))
+    bodies = [
+        Wire(wire.protocol, wire.text, "with the agent as it is now") for wire in wires(agent, agent.request(prompt))
+    ]
+    which = agent.name if number is None else f"{agent.name}@{number}"
+    note, command = "sent" if run.turns else "not sent", f"%prompt {which} --to FILE"
+    return dry_bundle(Dry(agent.name, run.model, run.mode, note, _placed(prompt, namespace), bodies, command))
 
 
-def _wires(agent: Agent, prompt: Prompt) -> Iterator[Wire]:
+def wires(agent: Agent, request: ModelRequest) -> Iterator[Wire]:
     """The request as its model sends it, to the byte; of a model that sends nothing, in every form there is."""
-    model, request = agent.model, agent.request(prompt)
+    model = agent.model
     if isinstance(model, RemoteModel):
         yield Wire(f"{model.name} at {model.base_url}", model.written(request))
         return
@@ -76,15 +89,14 @@ def _hint(agent: Agent) -> str:
     return f"`%prompt {agent.name} TASK…` shows what a run would send"
 
 
-def compared(one: Prompt, other: Prompt, names: tuple[str, str]) -> dict[str, str]:
-    """What changed from the one prompt to the other, line by line."""
-    lines = difflib.unified_diff(_lines(one), _lines(other), *names, lineterm="", n=2)
-    text = "\n".join(lines) or f"{names[0]} and {names[1]} are the same"
-    return {"text/plain": visible(text)}
-
-
-def _lines(prompt: Prompt) -> list[str]:
-    """Each line with whose it is, so that a diff shows it."""
-    spans = [(message.role, message.content) for message in prompt.messages]
-    spans += [("tool", json.dumps([t.name, t.description, t.parameters], ensure_ascii=False)) for t in prompt.tools]
-    return [f"{role}: {line}" for role, text in spans for line in text.split("\n")]
+def requests(agent: Agent, sent: Sequence[ModelRequest]) -> dict[str, str]:
+    """The bodies of requests that were sent, as text."""
+    if not sent:
+        raise CellError(f"agent {agent.name!r} has not sent anything yet; {_hint(agent)}")
+    said = [f"{agent.name} · the newest {len(sent)} of its requests, the last one last"]
+    for number, request in enumerate(sent, 1):
+        wire = next(wires(agent, request))
+        said.append(
+            f"\nrequest {number}, {wire.protocol}\n{json.dumps(json.loads(wire.text), ensure_ascii=False, indent=2)}"
+        )
+    return {"text/plain": visible("\n".join(said))}

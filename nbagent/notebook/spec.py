@@ -28,6 +28,15 @@ from nbagent.notebook.fields import (
     read_word,
 )
 from nbagent.notebook.header import Node, Scalar
+from nbagent.notebook.prompt_fields import (
+    read_examples,
+    read_formatters,
+    read_inputs,
+    read_keys,
+    read_lines,
+    read_output,
+    read_place,
+)
 from nbagent.notebook.script import ScriptEntry, read_script
 
 if TYPE_CHECKING:
@@ -92,6 +101,39 @@ class CellSpec(BaseModel):
     )
     system: Annotated[str | None, Written(read_text, "TEXT", alias="system_prompt")] = Field(
         default=None, description="the system prompt"
+    )
+    instructions: Annotated[str | None, Written(read_lines, "TEXT")] = Field(
+        default=None, description="the system prompt as a template: {topic} inserts an input field"
+    )
+    prompt_template: Annotated[str | None, Written(read_lines, "TEXT")] = Field(
+        default=None, description="a template of the user's message: Write about {topic}."
+    )
+    inputs: Annotated[dict[str, Any] | None, Written(read_inputs, "JSON")] = Field(
+        default=None, description='the input fields of this run: \'{"topic": "DAGs"}\''
+    )
+    hide_unused_fields: Annotated[bool | None, Written(read_switch, None)] = Field(
+        default=None, strict=True, description="leave out input fields that no template takes"
+    )
+    examples: Annotated[tuple[Any, ...] | None, Written(read_examples, "JSON")] = Field(
+        default=None, description="pairs of a question and its answer, sent before the history"
+    )
+    examples_in: Annotated[str | None, Written(read_place, "PLACE")] = Field(
+        default=None, description="where examples go: messages or prompt (the system prompt)"
+    )
+    pull: Annotated[dict[str, str] | None, Written(read_keys, "NAMES", alias="pull_keys")] = Field(
+        default=None, description="notebook variables that are input fields: city,units"
+    )
+    push: Annotated[dict[str, str] | None, Written(read_keys, "NAMES", alias="push_keys")] = Field(
+        default=None, description="output fields that are written to notebook variables"
+    )
+    output: Annotated[dict[str, Any] | None, Written(read_output, "JSON")] = Field(
+        default=None, description="the fields of the answer, a description or a type each; the answer is then a dict"
+    )
+    formatters: Annotated[str | tuple[str, ...] | None, Written(read_formatters, "NAMES")] = Field(
+        default=None, description="how the message is written and the answer read: paragraph,json"
+    )
+    context: Annotated[tuple[str, ...] | None, Written(read_tools, "NAMES")] = Field(
+        default=None, description="notebook variables that hold memories and retrievers"
     )
     max_turns: Annotated[int | None, Written(read_turns, "N")] = Field(
         default=None, ge=1, le=MOST_TURNS, strict=True, description=f"model calls a run may make, 1 to {MOST_TURNS:,}"

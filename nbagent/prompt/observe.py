@@ -2,33 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ConfigError
-from nbagent.messages import Image, Message, Piece, Prompt, Role, Segment, Source, ToolSchema
+from nbagent.messages import Field, Image, Message, Piece, Prompt, Segment, Source, ToolSchema
+from nbagent.prompt.examples import in_prompt
+from nbagent.prompt.template import fill
 
-Text = str | Sequence[Piece | Segment]
-"""A prompt text: plain, or in pieces that know their source (as a cell's references do)."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
+    from nbagent.messages import Role
+    from nbagent.prompt.blueprint import Blueprint
+    from nbagent.prompt.context.block import ContextQuery
+    from nbagent.prompt.inputs import Inputs
 
-def observe(
-    system: tuple[Segment, ...],
-    task: tuple[Segment, ...],
-    history: tuple[Message, ...],
-    tools: tuple[ToolSchema, ...],
-    images: tuple[Image, ...] = (),
-) -> Prompt:
-    """The prompt of one run: system text (none where there are no segments of it), history, task, tools, images."""
-    return Prompt((*system, *task), history, tools, images)
+HIDDEN = "not used by a template, and hide_unused_fields is set"
 
 
-def segments(role: Role, label: str, text: Text | None) -> tuple[Segment, ...]:
-    """A text as segments: one for a plain text, one for each piece that knows its source, none for None or ''."""
-    if isinstance(text, str):
-        return (Segment(role, label, text, Source("template", label)),) if text else ()
-    pieces: tuple[Any, ...] = tuple(text) if isinstance(text, Sequence) else (text,) if text is not None else ()
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What passive providers gave to a prompt."""
+
+    pieces: tuple[Piece, ...] = ()
+    """The text that goes in."""
+    dropped: tuple[Segment, ...] = ()
+    """What does not, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A prompt as far as it is known from the agent and its inputs, before anybody else is asked."""
+
+    blueprint: Blueprint
+    system: tuple[Piece, ...]
+    message: tuple[Piece, ...] | None
+    """The template filled in, or the task; None where there is neither."""
+    fields: Mapping[str, Field]
+    """Inputs and attributes, by name."""
+    attributes: tuple[Field, ...]
+
+    @property
+    def question(self) -> str:
+        """What the user says in this run, without what the agent adds."""
+        if self.message is not None:
+            return "".join([piece.text for piece in self.message])
+        return "\n".join([f"{field.name}: {field.text}" for field in self.fields.values()])
+
+    def query(self, agent: str, history: tuple[Message, ...]) -> ContextQuery:
+        """What context providers are asked."""
+        from nbagent.prompt.context.block import ContextQuery
+        from nbagent.prompt.context.query import query_text
+
+        inputs = {name: _value(field) for name, field in self.fields.items()}
+        message = "" if self.message is None else "".join([piece.text for piece in self.message])
+        attributes = {field.name: _value(field) for field in self.attributes}
+        return ContextQuery(query_text(inputs, message), inputs, attributes, agent, history)
+
+    def prompt(
+        self,
+        history: tuple[Message, ...] = (),
+        tools: tuple[ToolSchema, ...] = (),
+        images: tuple[Image, ...] = (),
+        context: Context | None = None,
+    ) -> Prompt:
+        """The whole prompt. Raises ConfigError where there is nothing to say to the model."""
+        context, plan = context or Context(), self.blueprint
+        examples = plan.examples if plan.examples_in == "messages" else ()
+        user = self._user(context.pieces)
+        if not any(segment.text.strip() for segment in user):
+            raise ConfigError(
+                "there is nothing to say to the model: give a task, a prompt_template or more input fields"
+            )
+        question = self.question
+        said = None if question == "".join([segment.text for segment in user]) else question
+        segments = (*self._system(), *user, *self._hidden(), *context.dropped)
+        return Prompt(segments, history, tools, images, examples, said)
+
+    def _system(self) -> tuple[Segment, ...]:
+        plan = self.blueprint
+        found = _segments("system", plan.system_label, self.system)
+        if plan.examples_in == "prompt":
+            found += _segments("system", "examples", in_prompt(plan.examples))
+        return found
+
+    def _user(self, context: tuple[Piece, ...]) -> tuple[Segment, ...]:
+        plan = self.blueprint
+        unused = [] if plan.hide_unused_fields else self._unused()
+        if self.message and plan.message is None and plan.reader is None and not unused and not context:
+            return _segments("user", "task", self.message)
+        from nbagent.prompt.formatters.known import KNOWN
+        from nbagent.prompt.formatters.use import instructions_of, laid_out
+        from nbagent.prompt.payload import payload
+
+        rules = "" if plan.reader is None else instructions_of(plan.reader, plan.output.described)
+        fields = payload(self.message, unused, rules=rules, output=plan.output.described, context=context)
+        return tuple(_labelled(laid_out(plan.writer or KNOWN["paragraph"], fields)))
+
+    def _unused(self) -> list[Field]:
+        used = self.blueprint.fields
+        return [field for name, field in self.fields.items() if name not in used]
+
+    def _hidden(self) -> tuple[Segment, ...]:
+        unused = self._unused() if self.blueprint.hide_unused_fields else ()
+        return tuple([Segment("user", f.name, f.text, f.pieces[0].source, False, HIDDEN) for f in unused if f.pieces])
+
+
+def draft(plan: Blueprint, inputs: Inputs, attributes: tuple[Field, ...] = ()) -> Draft:
+    """Fills the templates. Raises ConfigError for a place in them that has no field."""
+    fields = {field.name: field for field in inputs.fields}
+    task = inputs.task
+    if plan.message is not None and task and "task" not in fields:
+        fields["task"] = Field("task", tuple([_as_input(piece) for piece in task]))
+    elif plan.message is None and not task and "task" in fields and "task" not in plan.fields:
+        task = fields.pop("task").pieces
+    for field in attributes:
+        fields.setdefault(field.name, field)
+    system = fill(plan.system, fields, plan.system_label)
+    message = (task or None) if plan.message is None else fill(plan.message, fields, "prompt_template")
+    return Draft(plan, system, message, fields, attributes)
+
+
+def _as_input(piece: Piece) -> Piece:
+    return Piece(piece.text, Source("input", "task")) if piece.source.kind == "template" else piece
+
+
+def _value(field: Field) -> Any:
+    return field.text if field.value is None else field.value
+
+
+def _segments(role: Role, label: str, pieces: tuple[Piece, ...]) -> tuple[Segment, ...]:
+    return tuple([Segment(role, label, piece.text, piece.source) for piece in pieces])
+
+
+def _labelled(pieces: tuple[Piece, ...]) -> list[Segment]:
+    """The pieces of a payload, each called by the field that it is in."""
+    label, found = "", list[Segment]()
     for piece in pieces:
-        if not isinstance(piece, Piece | Segment):
-            raise ConfigError(f"{label}: expected a text, got {type(text).__name__}: {text!r}")
-    return tuple(Segment(role, label, piece.text, piece.source) for piece in pieces)
+        if piece.source.kind == "framework" and piece.source.detail.startswith("label "):
+            label = piece.source.detail.removeprefix("label ")
+        found.append(Segment("user", label, piece.text, piece.source))
+    return found

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN, CellError
 from nbagent.messages import Piece, Source
+from nbagent.prompt.template import Slot, Template, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-_CANDIDATE = re.compile(r"\\\{\{|\{\{([^{}\n]*)\}\}")
 _NAME = r"[^\W\d]\w*"
+_CANDIDATE = re.compile(r"\\\{\{|\{\{([^{}\n]*)\}\}")
+_WITH_SLOTS = re.compile(rf"\\\{{\{{?|\{{\{{([^{{}}\n]*)\}}\}}|\{{({_NAME})\}}")
 _STEP = rf"""\.(?P<attribute>{_NAME})|\[(?P<index>-?[0-9]{{1,18}})\]|\[(?P<key>"[^"\\]*"|'[^'\\]*')\]"""
 _REFERENCE = re.compile(rf"({_NAME})(?:{re.sub('[?]P<[a-z]+>', '?:', _STEP)})*")
 _STEPS = re.compile(_STEP)
@@ -43,17 +45,26 @@ def render(
     `{{`; whatever is not a reference stays byte for byte. Every reference is looked up before any value is made text.
     Raises CellError where one has no value, and for what reads like Python but is more than a lookup: `{{n + 1}}`.
     """
-    parts = list(_parts(text, namespace, _Text(text, where, lines)))
-    pieces: list[Piece] = []
-    literal = ""
-    for part in parts:
-        if isinstance(part, str):
-            literal += part
-        else:
-            pieces += [Piece(literal, Source("template", where)), part.piece(to_text)]
-            literal = ""
-    pieces.append(Piece(literal, Source("template", where)))
-    return tuple(piece for piece in pieces if piece.text)
+    parts = _parts(text, namespace, _Text(text, where, lines), _CANDIDATE)
+    return tuple(part for part in _rendered(parts, to_text, where) if isinstance(part, Piece) and part.text)
+
+
+def render_template(
+    text: str, namespace: Mapping[str, Any], *, where: str, place: str, to_text: Callable[[Any], str]
+) -> Template:
+    r"""`render` for a template: `{name}` is a place for an input field, and `\{` becomes `{`.
+
+    `place` says where it stands, for errors: `Cell line 4: `.
+    """
+    parts = _parts(text, namespace, _Text(text, where, ()), _WITH_SLOTS, place)
+    return tuple(part for part in _rendered(parts, to_text, where) if isinstance(part, Slot) or part.text)
+
+
+def _rendered(
+    parts: Iterable[str | _Lookup | Slot], to_text: Callable[[Any], str], where: str
+) -> Iterator[Piece | Slot]:
+    found = [part.piece(to_text) if isinstance(part, _Lookup) else part for part in list(parts)]
+    return joined(found, Source("template", where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +97,18 @@ class _Lookup:
         return Piece(text, Source("variable", f"{self.reference}: {type(self.value).__name__}"))
 
 
-def _parts(text: str, namespace: Mapping[str, Any], errors: _Text) -> Iterator[str | _Lookup]:
+def _parts(
+    text: str, namespace: Mapping[str, Any], errors: _Text, candidate: re.Pattern[str], place: str = ""
+) -> Iterator[str | _Lookup | Slot]:
     end = 0
-    for match in _CANDIDATE.finditer(text):
+    for match in candidate.finditer(text):
         yield text[end : match.start()]
         end = match.end()
-        inner: str | None = match[1]  # None: `\{{`
-        if inner is None:
-            yield "{{"
+        inner: str | None = match[1]
+        if inner is None and match[0].startswith("\\"):
+            yield match[0][1:]
+        elif inner is None:
+            yield Slot(match[2], place, f"\\{{{match[2]}}}")
         elif _REFERENCE.fullmatch(inner.strip()):
             yield _look_up(inner.strip(), namespace, lambda why, match=match: errors.error(match, why))
         elif _is_expression(inner.strip()):

@@ -42,10 +42,12 @@ class CallTools(Struct):
 
 
 class Note(Struct):
-    """Put down what the agent itself tells the model. Answer: None."""
+    """Put down what the agent itself tells the model, or remarks about its reply. Answer: None."""
 
     turn: int
     text: str
+    told: bool = True
+    """Whether the model hears of it."""
 
 
 class Outcome(Struct):

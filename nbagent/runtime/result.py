@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.events import (
     Event,
@@ -20,6 +20,7 @@ from nbagent.messages import Message, Observation, Prompt, ToolCall, Usage
 from nbagent.tools.response import ToolResponse
 from nbagent.views.bundle import bundle
 from nbagent.views.trace import Trace
+from nbagent.views.words import answer_text
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -187,16 +188,26 @@ class RunResult:
         finished, prompt = self._finished, self.prompt
         if finished.status != "completed" or prompt is None:
             return ()
-        asked = Message("user", prompt.user, images=prompt.images)
-        return (asked, Message("assistant", str(finished.final_output)))
+        said = prompt.user if prompt.question is None else prompt.question
+        output = finished.final_output
+        if not isinstance(output, str):  # it was read from this
+            output = next((e.reply.content for e in reversed(self.events) if isinstance(e, ModelReplied)), "")
+        return (Message("user", said, images=prompt.images), Message("assistant", output))
 
     @cached_property
     def _trace(self) -> Trace:
         return Trace.of(self.events)
 
+    def __getitem__(self, name: str) -> Any:
+        """A field of the answer, where output fields are declared: `result["mood"]`."""
+        output = self.final_output
+        if not isinstance(output, dict):
+            raise KeyError(f"{name!r}: the answer has no fields, it is {output!r} ({self.status})")
+        return cast("dict[str, Any]", output)[name]
+
     def __str__(self) -> str:
         if self.status == "completed":
-            return str(self.final_output)
+            return answer_text(self.final_output)
         return f"({self.status}: {self.stop_reason})" if self.stop_reason else f"({self.status})"
 
     def _tool_response_(self) -> ToolResponse:

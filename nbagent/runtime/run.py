@@ -189,7 +189,7 @@ class Run:
         return event.prompt
 
     def _note(self, effect: Note) -> None:
-        noted = Noted(effect.turn, effect.text)
+        noted = Noted(effect.turn, effect.text, effect.told)
         recorded = self._recording.take(Noted, effect.turn)
         if recorded is not None and recorded != noted:
             raise DriftError(f"turn {effect.turn}: the model was told {recorded.text!r} then, and {noted.text!r} now")

@@ -280,7 +280,7 @@ def test_script_exhausted_is_never_swallowed_by_a_nested_agent():
     ("arguments", "message"),
     [
         ({"name": "", "model": ScriptedLLM([])}, "name: expected a text"),
-        ({"name": "a", "model": object()}, r"model: expected an object with name, mode.*got object"),
+        ({"name": "a", "model": 3}, r"model: expected an object with name, mode.*got int"),
         ({"name": "a", "model": ScriptedLLM}, "model"),
         ({"name": "a", "model": ScriptedLLM([]), "tools": get_weather}, "tools: expected a list"),
         ({"name": "a", "model": ScriptedLLM([]), "system_prompt": 3}, "system prompt: expected a text, got int"),

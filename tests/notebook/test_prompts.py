@@ -79,7 +79,7 @@ def test_the_line_shows_what_a_task_would_send_and_what_runs_have_sent(named):
     diff = named.text("%prompt diff bot@1 bot@2").split("\n")
     assert diff[:2] == ["--- bot@1", "+++ bot@2"]
     assert "+user: and then?" in diff
-    assert "+assistant: one" in diff
+    assert "+history: assistant: one" in diff
     assert named.text("%prompt diff bot@1 bot@1") == "bot@1 and bot@1 are the same"
 
 
@@ -198,3 +198,16 @@ def test_a_long_prompt_is_shown_with_the_middle_of_its_requests_left_out(named):
     [output] = named.run("%%agent bot --dry\nscript: [a]\nsystem: '{{long}}'\n---\nhello")
     assert "characters left out" in output["text/plain"]
     assert len(output["text/html"]) < 500_000
+
+
+def test_the_line_says_in_which_cell_a_variable_was_set_and_saved_outputs_do_not(shell):
+    for source in ("first = 1\ncity = 'Oslo'", "def f(city): return city\nfor city in ['Rome']: pass"):
+        shell.shell.run_cell(source, store_history=True).raise_error()
+    [run] = shell.run("%%agent bot\nscript: [ok]\nsystem: Be {{first}}.\n---\nHow is {{city}}?")
+    assert "cell [" not in run["text/plain"] + run["text/html"]
+    for line in ("%prompt bot", "%prompt bot What of {{city}}?"):
+        text = shell.text(line)
+        assert "variable city: str (cell [2], line 2)" in text
+        assert "variable first: int (cell [1], line 1)" in text
+    [dry] = shell.run("%%agent bot --dry\nHow is {{city}}?")
+    assert "cell [" not in dry["text/plain"]

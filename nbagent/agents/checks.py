@@ -1,0 +1,73 @@
+"""Checks: what an agent may be made of, and what is said of anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+
+from nbagent.errors import ConfigError
+from nbagent.messages import Field, Piece, Source
+from nbagent.models.invoked import Invokable, InvokedModel, NoModel
+from nbagent.models.model import Model
+from nbagent.tools.plain import Plain
+from nbagent.tools.registry import ToolRegistry
+from nbagent.tools.serialise import describe
+
+
+def name_of(what: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{what}: expected a text that is not empty, got {value!r}")
+    return value
+
+
+def model_of(model: object) -> Model:
+    """The model; one made of an object with `invoke`; and of a bare `object()` one that only can be looked at."""
+    if type(model) is object:
+        return NoModel()
+    if not isinstance(model, type):
+        if isinstance(model, Model):
+            return model
+        if isinstance(model, Invokable):
+            return InvokedModel(model)
+    raise ConfigError(
+        f"model: expected an object with name, mode, stream(request) and astream(request), such as "
+        f"ScriptedLLM([…]), or one with invoke(messages, tools, settings); got {type(model).__name__}: {model!r}"
+    )
+
+
+def registry_of(tools: Any, tool_registry: ToolRegistry | None) -> ToolRegistry:
+    if tools is not None and tool_registry is not None:
+        raise ConfigError("give tools or tool_registry, not both: tools=[…] makes a registry of its own")
+    given: Any = tool_registry if tools is None else tools
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
+        raise ConfigError(
+            f"tools: expected a list of functions, got {type(given).__name__}: {given!r}; write [{given!r}]"
+        )
+    return given if isinstance(given, ToolRegistry) else ToolRegistry(given or ())  # pyright: ignore[reportUnknownArgumentType]
+
+
+def count_of(what: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"{what}: expected a whole number from 1, got {value!r}")
+    return value
+
+
+def attributes_of(value: object) -> MutableMapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, MutableMapping):
+        raise ConfigError(f"attributes: expected a dict, got {type(value).__name__}: {value!r}")
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def field_of(name: str, value: Any, source: Source) -> Field:
+    """An input of any value, or of pieces that know their sources."""
+    if isinstance(value, tuple) and value and all(isinstance(piece, Piece) for piece in value):  # pyright: ignore[reportUnknownVariableType]
+        return Field(name, tuple([_as(piece, source) for piece in value]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    text = describe(value).text
+    plain = value if isinstance(value, str) else Plain().of(value)
+    return Field(name, (Piece(text, source),) if text else (), None if isinstance(plain, str) else plain)
+
+
+def _as(piece: Piece, source: Source) -> Piece:
+    return Piece(piece.text, source) if piece.source.kind == "template" else piece

@@ -1,0 +1,102 @@
+"""Context: the memories and retrievers of an agent, asked for each prompt, by the model, and told what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from nbagent.agents.memory import HistoryMemory
+from nbagent.errors import ConfigError
+from nbagent.prompt.context.block import ContextQuery
+from nbagent.prompt.context.info import read_provider
+from nbagent.prompt.observe import Context
+from nbagent.runtime.interrupts import interruptible
+
+if TYPE_CHECKING:
+    from nbagent.messages import Message
+    from nbagent.prompt.context.selection import ContextPolicy
+    from nbagent.tools.registry import ToolRegistry
+
+
+class Surroundings:
+    """The context providers of an agent.
+
+    `memories` and `retrievers` differ in this: memories come first, one of them may hold the history (`get_messages`),
+    and those with `insert(question, answer)` are told of each completed run.
+    """
+
+    def __init__(
+        self, memories: Iterable[Any] | None = None, retrievers: Iterable[Any] | None = None,
+        policy: ContextPolicy | None = None,
+    ) -> None:  # fmt: skip
+        self.options = {"memories": memories, "retrievers": retrievers, "context_policy": policy}
+        """How they were given."""
+        kept = _listed("memories", memories)
+        self.providers = (*kept, *_listed("retrievers", retrievers))
+        histories = [one for one in self.providers if hasattr(one, "get_messages")]
+        if len(histories) > 1:
+            raise ConfigError(f"memories: one of them may hold the history, not {len(histories)}")
+        self.history: Any = histories[0] if histories else None
+        """What gives the messages of the history; None where that is the agent itself."""
+        asked = [one for one in self.providers if one is not self.history or hasattr(one, "get_blocks")]
+        for one in asked:
+            read_provider(one)  # what is no provider is said here
+        self._asked = tuple(asked)
+        self._told = tuple(one for one in self.providers if hasattr(one, "insert") and one is not self.memory)
+        self._policy = policy
+
+    @property
+    def passive(self) -> tuple[Any, ...]:
+        """Those that are asked for each prompt."""
+        return tuple([one for one in self._asked if read_provider(one).passive])
+
+    @property
+    def active(self) -> tuple[Any, ...]:
+        """Those that the model may ask."""
+        return tuple([one for one in self._asked if read_provider(one).active])
+
+    @property
+    def memory(self) -> HistoryMemory | None:
+        """The memory whose conversation is the agent's."""
+        return self.history if isinstance(self.history, HistoryMemory) else None
+
+    def newest(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The history that a prompt takes, of what the agent has said and heard."""
+        if self.memory is not None:
+            return self.memory.newest(messages)
+        if self.history is not None:
+            from nbagent.agents.stages import messages_of
+
+            return tuple(messages_of(self.history.get_messages(ContextQuery(""), top_k=-1)))
+        return messages
+
+    @interruptible
+    def ask(self, query: ContextQuery) -> Context:
+        """Asks the passive providers, and chooses among their blocks."""
+        from nbagent.prompt.context.gathering import gather
+        from nbagent.prompt.context.selection import DEFAULT
+
+        gathered = gather(self.passive, query, self._policy or DEFAULT)
+        return Context(gathered.pieces, gathered.left_out)
+
+    def joined(self, own: ToolRegistry, query: ContextQuery | None) -> ToolRegistry:
+        """The agent's own tools, and those that ask the active providers, under names that are free."""
+        from nbagent.agents.context_tools import joined
+
+        return joined(own, self.active, query)
+
+    def remember(self, said: tuple[Message, ...]) -> None:
+        """Tells the memories of a completed run: its question and its answer."""
+        if self.memory is not None:
+            self.memory.trim()
+        question, answer = said
+        for one in self._told:
+            one.insert(question.content, answer.content)
+
+
+def _listed(label: str, given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError(f"{label}: expected a list of context providers, got {given!r}; write [{given!r}]")
+    return tuple(given)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -1,0 +1,63 @@
+"""Writing: prompts and requests as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbagent.errors import CellError
+from nbagent.models.invoked import as_dict
+from nbagent.notebook import dry
+from nbagent.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nbagent.agents.agent import Agent
+    from nbagent.messages import Prompt, Segment
+    from nbagent.request import ModelRequest
+
+
+def prompt_text(agent: Agent, prompt: Prompt) -> str:
+    """A prompt as JSON: its segments, its messages, its tools, and the body of its request."""
+    said = {
+        "agent": agent.name,
+        "segments": [_segment(segment) for segment in prompt.segments],
+        "messages": [as_dict(message) for message in prompt.messages],
+        "tools": [_tool(tool) for tool in prompt.tools],
+        "requests": {wire.protocol: json.loads(wire.text) for wire in dry.wires(agent, agent.request(prompt))},
+    }
+    return json.dumps(said, ensure_ascii=False, indent=2) + "\n"
+
+
+def requests_text(agent: Agent, requests: Iterable[ModelRequest]) -> str:
+    """The bodies of requests, one on a line, as the agent's model sends them; of a script in OpenAI's form."""
+    return "".join(f"{next(iter(dry.wires(agent, request))).text}\n" for request in requests)
+
+
+def write(path: str, text: str) -> str:
+    """Writes a text without its secrets; gives what there is to say about it. Raises CellError."""
+    try:
+        Path(path).write_text(redact(text), encoding="utf-8")
+    except OSError as error:
+        raise CellError(f"{path}: cannot be written ({error.strerror or type(error).__name__})") from None
+    return f"wrote {path}"
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    source = segment.source
+    return {
+        "role": segment.role,
+        "label": segment.label,
+        "text": segment.text,
+        "source": {"kind": source.kind, "detail": source.detail, "uri": source.uri, "score": source.score},
+        "characters": segment.characters,
+        "tokens_estimated": segment.tokens,
+        "kept": segment.kept,
+        "reason": segment.reason,
+    }
+
+
+def _tool(tool: Any) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}

@@ -1,0 +1,123 @@
+"""Blueprint: what all prompts of an agent are made of, whatever it is given in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from nbagent.errors import ConfigError
+from nbagent.messages import Message, Piece
+from nbagent.prompt.examples import Examples, Place, example_messages
+from nbagent.prompt.inputs import Text, pieces
+from nbagent.prompt.output import Output
+from nbagent.prompt.template import Slot, Template, fields_in, parse
+
+if TYPE_CHECKING:
+    from nbagent.prompt.formatters.formatter import Formatter
+
+TemplateText = str | Sequence[str] | Sequence[Piece | Slot]
+"""A template: a text, a list of its lines, or what a cell has made of one."""
+Keys = Mapping[str, str] | Sequence[str]
+"""Names with what they mean, or names alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What all prompts of an agent are made of."""
+
+    system: Template
+    """The system text; places for fields are only in `instructions`."""
+    system_label: str
+    message: Template | None
+    """The user's message; None where that is the task as it is."""
+    examples: tuple[Message, ...]
+    examples_in: Place
+    output: Output
+    writer: Formatter | None
+    """Makes the user's payload text; None for paragraphs."""
+    reader: Formatter | None
+    """Reads the answer; None where that is text."""
+    hide_unused_fields: bool
+    pulled: Mapping[str, str] | None
+    """The attributes that prompts use, with what they mean; None for all."""
+    pushed: Mapping[str, str]
+    """The output fields that become attributes."""
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of the fields that its templates take."""
+        return fields_in(self.system) | fields_in(self.message or ())
+
+
+def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
+    system_prompt: Text | None = None,
+    instructions: TemplateText | None = None,
+    prompt_template: TemplateText | None = None,
+    examples: Examples | None = None,
+    examples_in: Place = "messages",
+    output: Mapping[str, Any] | None = None,
+    formatters: Any = None,
+    hide_unused_fields: bool = False,
+    pull_keys: Keys | None = None,
+    push_keys: Keys | None = None,
+) -> Blueprint:
+    """The blueprint that an agent's options describe. Raises ConfigError."""
+    if system_prompt is not None and instructions is not None:
+        raise ConfigError("system_prompt and instructions both give the system prompt; keep one of them")
+    if examples_in not in ("messages", "prompt"):
+        raise ConfigError(f"examples_in: expected 'messages' or 'prompt', got {examples_in!r}")
+    pushed = _keys("push_keys", push_keys) or {}
+    declared = Output({**_declared(output), **{k: v for k, v in pushed.items() if k not in (output or {})}})
+    message = None if prompt_template is None else template("prompt_template", prompt_template)
+    writer, reader = _formatters(formatters, reads=message is not None or len(declared) > 0)
+    return Blueprint(
+        pieces("system prompt", system_prompt) if instructions is None else template("instructions", instructions),
+        "system prompt" if instructions is None else "instructions",
+        message, example_messages(examples), examples_in, declared, writer, reader, bool(hide_unused_fields),
+        _keys("pull_keys", pull_keys), pushed,
+    )  # fmt: skip
+
+
+def _formatters(given: Any, *, reads: bool) -> tuple[Formatter | None, Formatter | None]:
+    """What was given; else paragraphs, and JSON for an answer that is read."""
+    if given is None and not reads:
+        return None, None
+    from nbagent.prompt.formatters.known import formatter_named, pair_of
+
+    return pair_of(given) if given is not None else (None, formatter_named("json"))
+
+
+def template(label: str, text: TemplateText) -> Template:
+    """A template from what was given for it. Raises ConfigError."""
+    if isinstance(text, str):
+        return parse(text, label)
+    parts: tuple[Any, ...] = tuple(text) if isinstance(cast("object", text), Sequence) else (text,)
+    if all(isinstance(part, str) for part in parts):
+        return parse("\n".join(parts), label)
+    if not all(isinstance(part, Piece | Slot) for part in parts):
+        raise ConfigError(f"{label}: expected a text or a list of lines, got {type(text).__name__}: {text!r}")
+    return parts
+
+
+def _keys(label: str, given: Any) -> Mapping[str, str] | None:
+    if given is None:
+        return None
+    keys: dict[Any, Any] = {None: None}
+    if isinstance(given, Mapping):
+        keys = dict(cast("Mapping[Any, Any]", given))
+    elif isinstance(given, list | tuple):
+        keys = {name: "" if isinstance(name, str) else None for name in cast("Sequence[Any]", given)}
+    if not all(isinstance(word, str) for pair in keys.items() for word in pair):
+        raise ConfigError(
+            f"{label}: expected names with descriptions, such as {{'city': 'where it is'}}; got {given!r}"
+        )
+    return keys
+
+
+def _declared(output: Any) -> Mapping[str, Any]:
+    if output is None:
+        return {}
+    if not isinstance(output, Mapping):
+        raise ConfigError(f"output: expected fields such as {{'mood': 'in one word', 'score': int}}; got {output!r}")
+    return cast("Mapping[str, Any]", output)

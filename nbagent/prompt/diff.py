@@ -1,0 +1,88 @@
+"""Diff: what changed from one prompt to another, as changes that can be made again."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Literal
+
+from nbagent.errors import ConfigError
+from nbagent.messages import Prompt, ToolSchema
+from nbagent.values import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Place = Literal["segments", "examples", "history", "tools", "images", "question"]
+_PLACES: tuple[Place, ...] = ("segments", "examples", "history", "tools", "images")
+
+
+class Change(Struct, frozen=True):
+    """A stretch of one part of the prompt that stays, goes or comes."""
+
+    place: Place
+    kind: Literal["kept", "removed", "added"]
+    items: tuple[Any, ...]
+    """Segments, messages, tool schemas or images; of the question its text."""
+
+
+class PromptDiff(Struct, frozen=True):
+    """All changes from one prompt to another, in the order of the prompt."""
+
+    changes: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, one: Prompt, other: Prompt) -> PromptDiff:
+        """What makes the other of the one."""
+        found = [c for place in _PLACES for c in _changes(place, getattr(one, place), getattr(other, place))]
+        found += _changes("question", _said(one), _said(other))
+        return cls(tuple(found))
+
+    def apply(self, prompt: Prompt) -> Prompt:
+        """The other prompt, made of the one. Raises ConfigError for a prompt that it was not made from."""
+        before: dict[Place, list[Any]] = {place: [*getattr(prompt, place)] for place in _PLACES}
+        before["question"] = _said(prompt)
+        after: dict[Place, list[Any]] = {place: [] for place in before}
+        for change in self.changes:
+            count = len(change.items)
+            if change.kind != "added":
+                if tuple(before[change.place][:count]) != change.items:
+                    raise ConfigError(f"this diff was made from another prompt: its {change.place} are not the same")
+                del before[change.place][:count]
+            if change.kind != "removed":
+                after[change.place] += change.items
+        if any(before.values()):
+            raise ConfigError("this diff was made from another prompt, which has less in it")
+        [*parts] = (tuple(after[place]) for place in _PLACES)
+        segments, examples, history, tools, images = parts
+        return Prompt(segments, history, tools, images, examples, next(iter(after["question"]), None))
+
+    def __bool__(self) -> bool:
+        """Whether anything changed."""
+        return any(change.kind != "kept" for change in self.changes)
+
+
+def _said(prompt: Prompt) -> list[Any]:
+    return [] if prompt.question is None else [prompt.question]
+
+
+def _changes(place: Place, one: Sequence[Any], other: Sequence[Any]) -> Iterable[Change]:
+    known: list[Any] = []
+    keys = [[_key(item, known) for item in items] for items in (one, other)]
+    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
+    for operation, start, end, new_start, new_end in matcher.get_opcodes():
+        if operation == "equal":
+            yield Change(place, "kept", tuple(one[start:end]))
+            continue
+        if end > start:
+            yield Change(place, "removed", tuple(one[start:end]))
+        if new_end > new_start:
+            yield Change(place, "added", tuple(other[new_start:new_end]))
+
+
+def _key(item: Any, known: list[Any]) -> Any:
+    """What can be hashed, and is equal exactly where the items are: of tools, which hold dicts, a number."""
+    if not isinstance(item, ToolSchema):
+        return item
+    if item not in known:
+        known.append(item)
+    return known.index(item)
