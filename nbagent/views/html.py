@@ -44,7 +44,9 @@ def root(content: str) -> str:
 def _prompt(trace: Trace) -> str:
     if trace.prompt is None:
         return ""
-    rest = f"<code>{words.writing_prompt(trace.agent)}</code> writes all of it" if trace.agent.isidentifier() else ""
+    rest = "<code>prompt.messages</code> of its result hold all of it"
+    if trace.agent.isidentifier():  # as the name of an agent of the notebook is
+        rest = f"<code>{label(words.writing_prompt(trace.agent))}</code> writes all of it"
     return prompt_html(trace.prompt, words.prompt_title(trace), rest)
 
 

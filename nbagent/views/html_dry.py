@@ -28,9 +28,9 @@ def dry_html(dry: Dry) -> str:
     note = [f'<span class="nbagent-status">{escape(dry.note)}</span>'] if dry.note else []
     numbers = f'<span class="nbagent-numbers">{dry.numbers}</span>'
     head = header(dry.agent, dry.model, dry.mode, *note, numbers)
-    rest = (
-        f"<code>{escape(dry.command)}</code> writes all of it" if dry.command else "its <code>messages</code> hold it"
-    )
+    rest = "its <code>messages</code> hold all of it"
+    if dry.command:
+        rest = f"<code>{label(dry.command)}</code> writes all of it"
     return fitted(lambda room: root(head + tabs(tuple(_tabs(dry, room)))), rest=rest)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nbagent.messages import Role, Segment, SourceKind
+    from nbagent.messages import Role, Segment, Source, SourceKind
 
-_ORDINARY = {"", "system prompt", "task"}
+_ORDINARY = {"", "system prompt", "task", "prompt_template"}
 """Labels that say no more than the role."""
 
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
@@ -31,7 +31,7 @@ class Piece:
 
     text: str
     number: int
-    """Which origin, from 1; 0 for the text of the template."""
+    """Which origin, from 1; 0 for the text of the template, and for labels and layout."""
     kind: SourceKind = "template"
 
 
@@ -75,14 +75,24 @@ def _part(role: Role, segments: Sequence[Segment], origins: dict[Origin, int]) -
 
 def _number(segment: Segment, origins: dict[Origin, int]) -> int:
     kind = segment.source.kind
-    return 0 if kind == "template" else origins.setdefault(Origin(origin(segment), kind), len(origins) + 1)
+    return (
+        0
+        if kind == "template" or _names_itself(segment.source)
+        else origins.setdefault(Origin(origin(segment), kind), len(origins) + 1)
+    )
 
 
 def _labels(role: Role, segments: Sequence[Segment]) -> tuple[str, ...]:
     labels = dict.fromkeys(segment.label for segment in segments)
     labels |= dict.fromkeys(s.source.detail for s in segments if s.source.kind == "template")
     known = {s.source.detail or s.label for s in segments if s.source.kind != "template"} | {*_ORDINARY, role}
+    known |= {s.source.detail.removeprefix("label ") for s in segments if _names_itself(s.source)}
     return tuple(label for label in labels if label not in known)
+
+
+def _names_itself(source: Source) -> bool:
+    """Whether it is the name of a part, or what stands between parts: that needs no source."""
+    return source.kind == "framework" and (source.detail == "layout" or source.detail.startswith("label "))
 
 
 def origin(segment: Segment) -> str:

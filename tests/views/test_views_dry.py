@@ -6,6 +6,7 @@ from hostile import TEXTS
 from page import Page
 from views_samples import WEATHER
 
+from nbagent import Agent
 from nbagent.messages import Image, Message, Prompt, Segment, Source, SourceKind, ToolCall, ToolSchema
 from nbagent.redact import forget, know
 from nbagent.views.dry import Dry, Wire, dry_bundle, prompt_bundle
@@ -164,3 +165,24 @@ def test_without_its_style_the_view_is_folds_with_words():
         ("", "OpenAI"),
     ]
     assert "<i> · </i>" in html
+
+
+def test_the_names_of_parts_and_what_stands_between_them_need_no_source():
+    bot = Agent("a", object(), prompt_template="On {topic}.", output={"mood": "in one word"}, retrievers=[Memory()])
+    shown = prompt_bundle(bot.observe({"topic": "DAGs", "words": 50}))
+    html, text = shown["text/html"], shown["text/plain"]
+    assert "<small>MESSAGE TO YOU:\n</small>" in html
+    assert "label MESSAGE" not in html.partition("<b>Pieces</b>")[0]
+    sources = text.partition("  sources\n")[2].partition("\n\n")[0]
+    assert [line.split(" (")[0].strip() for line in sources.splitlines()] == [
+        "input topic", "input words", "format RESPONSE FORMAT REQUIREMENTS",
+        "output REQUIRED OUTPUT FIELDS AND THEIR DESCRIPTIONS", "context MEM",
+    ]  # fmt: skip
+    assert "\n  user\n    MESSAGE TO YOU:" in text
+
+
+class Memory:
+    context_label = "MEM"
+
+    def get_blocks(self, query, *, top_k=8):
+        return ["a fact"]

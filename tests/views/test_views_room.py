@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from page import Page
 from views_samples import weather_run
 
-from nbagent.events import PromptAssembled
+from nbagent.events import PromptAssembled, RunStarted
 from nbagent.messages import Image, Message, Prompt, Segment, Source, ToolCall, ToolSchema
 from nbagent.redact import forget, know
 from nbagent.views.bundle import bundle
-from nbagent.views.dry import Dry, Wire, dry_bundle
+from nbagent.views.dry import Dry, Wire, dry_bundle, prompt_bundle
 from nbagent.views.html import html
 from nbagent.views.html_dry import dry_html
 from nbagent.views.room import Room, fitted, label
@@ -140,6 +140,13 @@ def check(prompt, text):
         assert len(shown.encode()) <= 64 * 1024
         assert "left out: <code>%prompt " in shown
         Page(shown)
+
+
+def test_where_no_command_writes_it_the_object_that_holds_it_is_named():
+    prompt = SHAPES["a segment"](text_of("words"))
+    assert "left out: its <code>messages</code> hold all of it" in prompt_bundle(prompt)["text/html"]
+    run = [RunStarted("a-1", "an agent", "m", "live", 10), PromptAssembled(prompt)]
+    assert "left out: <code>prompt.messages</code> of its result" in html(Trace.of(run))
 
 
 def test_what_fits_is_shown_whole():
