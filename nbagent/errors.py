@@ -6,6 +6,7 @@ NBAgentError
 │   ├── MissingKey       a provider's key is nowhere to be found
 │   └── ToolDefinitionError   a function cannot become a tool
 ├── ModelError           a model gave no usable reply; `kind` says in which way
+├── MemoryFailed         a memory gives no messages, or could not be told of a run
 ├── RunInterrupted       a run waits for a decision that nobody here can give
 └── HarnessError         the test set-up is wrong, not the agent; no tool call ever swallows it
     ├── ScriptExhausted  a script has fewer replies than the agent asks for   (also an AssertionError)
@@ -22,6 +23,7 @@ __all__ = [
     "ConfigError",
     "DriftError",
     "HarnessError",
+    "MemoryFailed",
     "MissingKey",
     "ModelError",
     "NBAgentError",
@@ -90,6 +92,10 @@ class ModelError(NBAgentError):
         self.kind = kind
         self.retry_after = retry_after
         self.transient = kind in TRANSIENT if transient is None else transient
+
+
+class MemoryFailed(NBAgentError):
+    """A memory of an agent gives no messages, or could not be told of a run."""
 
 
 class RunInterrupted(NBAgentError):

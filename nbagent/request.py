@@ -118,7 +118,7 @@ class ModelRequest(Struct, frozen=True):
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
-        more = json.dumps(self.settings, sort_keys=True, default=str) if self.settings else ""
+        more = json.dumps(self.settings, sort_keys=True) if self.settings else ""
         return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}{self.max_tokens or ''}{more}"
 
     @property

@@ -7,13 +7,14 @@ from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Itera
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.checks import attributes_of, count_of, field_of, model_of, name_of, registry_of
+from nbagent.agents.checks import attributes_of, count_of, field_of, kept, model_of, name_of, registry_of, text_of
 from nbagent.agents.context import Surroundings
 from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
 from nbagent.agents.recorded import inputs_of as recorded_inputs
 from nbagent.agents.recorded import script_at, started_of
-from nbagent.agents.stages import Thought, act, calls_of, messages_of, think
+from nbagent.agents.stages import Thought, act, calls_of, messages_of, settings_of, think
+from nbagent.errors import ModelError
 from nbagent.events import Event, RunStarted, StreamEvent
 from nbagent.messages import Message, Segment
 from nbagent.models.model import go_to, position
@@ -25,6 +26,7 @@ from nbagent.prompt.observe import Draft, draft
 from nbagent.prompt.template import shown as shown_template
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.drivers import adrive, drive
+from nbagent.runtime.interrupts import interrupts
 from nbagent.runtime.run import Run
 from nbagent.tools.pictures import picture
 from nbagent.tools.registry import ToolRegistry
@@ -118,11 +120,11 @@ class Agent:
         self.model = model_of(model)
         self.prompt_options: Mapping[str, Any] = {
             "system_prompt": system_prompt, "instructions": instructions, "prompt_template": prompt_template,
-            "examples": examples, "examples_in": examples_in, "output": output, "formatters": formatters,
+            "examples": kept(examples), "examples_in": examples_in, "output": output, "formatters": formatters,
             "hide_unused_fields": hide_unused_fields, "pull_keys": pull_keys, "push_keys": push_keys,
         }  # fmt: skip
         """How the prompt was described."""
-        self.blueprint = blueprint(**self.prompt_options)
+        self.blueprint = blueprint(**self.prompt_options, to_text=text_of)
         """What all its prompts are made of."""
         self.attributes = attributes_of(attributes)
         self.context = Surroundings(memories, retrievers, context_policy)
@@ -137,7 +139,7 @@ class Agent:
         self.results: dict[int, RunResult] = {}
         """The results of the newest runs by their number, from 1; at most `KEPT` of them."""
         self.requests: deque[ModelRequest] = deque(maxlen=KEPT)
-        """The newest requests to the model, of all runs; at most `KEPT` of them."""
+        """The newest requests to the model, of runs and of `think`, not of replays; at most `KEPT` of them."""
         self._own_conversation = Conversation()
         self._runs = 0
         self._observed: Draft | None = None
@@ -150,12 +152,14 @@ class Agent:
     @property
     def tools(self) -> ToolRegistry:
         """All tools that a model is told of: its own, and those of active context providers."""
-        return self._tools(self._observed, self.history)
+        observed = self._observed
+        return self._tools(None if observed is None else lambda: observed, self.history)
 
-    def _tools(self, drafted: Draft | None, history: tuple[Message, ...]) -> ToolRegistry:
+    def _tools(self, drafted: Callable[[], Draft] | None, history: tuple[Message, ...]) -> ToolRegistry:
+        """The tools of a run whose question is that of the draft."""
         if not self.context.active:
             return self.own_tools
-        query = None if drafted is None else drafted.query(self.name, history)
+        query = None if drafted is None else lambda: drafted().query(self.name, history)
         return self.context.joined(self.own_tools, query)
 
     @property
@@ -197,7 +201,7 @@ class Agent:
         shown = tuple(picture(image) for image in images)
         history = self.context.newest(self._conversation.before(key))
         self._observed = drafted
-        return self._prompt(drafted, history, self._tools(drafted, history), shown)
+        return self._prompt(drafted, history, self._tools(lambda: drafted, history), shown)
 
     def check(self, inputs: Given) -> None:
         """Raises ConfigError where a run with these inputs could not begin: a template has a place without a field."""
@@ -209,7 +213,7 @@ class Agent:
     def _draft(self, inputs: Inputs) -> Draft:
         plan = self.blueprint
         has_attributes = self.attributes or plan.pulled
-        attributes = given.attributes_of(self.attributes, plan.pulled, field_of) if has_attributes else ()
+        attributes = given.attributes_of(self.attributes, plan.pulled, plan.pushed, field_of) if has_attributes else ()
         return draft(plan, inputs, attributes)
 
     def _prompt(
@@ -239,7 +243,7 @@ class Agent:
 
     async def arun(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> RunResult:
         """`run` for `await`."""
-        with self._running(inputs, images, key) as run:
+        with self._running(inputs, images, key, awaited=True) as run:
             async with aclosing(adrive(run)) as events:
                 async for _ in events:
                     pass
@@ -257,7 +261,7 @@ class Agent:
 
     async def astream(self, inputs: Given, *, images: Images = (), key: Hashable = None) -> AsyncGenerator[StreamEvent]:
         """`stream` for `async for`."""
-        with self._running(inputs, images, key) as run:
+        with self._running(inputs, images, key, awaited=True) as run:
             async with aclosing(adrive(run)) as events:
                 async for event in events:
                     yield event
@@ -294,9 +298,9 @@ class Agent:
         messages: messages, or dicts in OpenAI's form. settings: more parameters of this request. The `message` of what
         comes back is what the model said, to be put before the results of its tool calls. Raises ModelError.
         """
-        request = ModelRequest(
-            messages_of(messages), self.tools.schemas, self.max_tokens, settings=dict(settings) if settings else None
-        )
+        said, checked = messages_of(messages), settings_of(settings)
+        request = ModelRequest(said, self.tools.schemas, self.max_tokens, settings=checked)
+        self.requests.append(request)
         return Thought(self._performed(think(self.model, request)))
 
     def act(self, tool_calls: Iterable[Any]) -> list[Message]:
@@ -313,10 +317,12 @@ class Agent:
         run = Run(self._started(Inputs(), (), ()), loop, limits=self.limits, retry=self.retry)
         for _ in drive(run):
             pass
+        if run.result.status != "completed":
+            raise ModelError(f"no reply: {run.result.status.replace('_', ' ')}, {run.result.stop_reason}")
         return run.result.final_output
 
     @contextmanager
-    def _running(self, inputs: Given, images: Images, key: Hashable) -> Generator[Run]:
+    def _running(self, inputs: Given, images: Images, key: Hashable, *, awaited: bool = False) -> Generator[Run]:
         """A run of this task; when the body is left, however that is, the conversation and `last` know of it."""
         asked = self._inputs(inputs)
         self._observed = drafted = self._draft(asked)
@@ -324,15 +330,18 @@ class Agent:
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
         number = self._runs
-        started = self._started(asked, self.context.newest(exchange.history), shown)
-        run = Run(started, self._loop(started, drafted, self.requests), limits=self.limits, retry=self.retry)
+        with interrupts(awaited=awaited):
+            history = self.context.newest(exchange.history)
+        started = self._started(asked, history, shown)
+        run = Run(started, self._loop(started, lambda: drafted, self.requests), limits=self.limits, retry=self.retry)
         try:
             yield run
         finally:
             self.last = result = run.result
             self._keep(result, number)
             exchange.close(result.new_messages, rewind=result.status == "cancelled")
-            self._remember(result)
+            with interrupts(awaited=awaited):
+                self._remember(result)
 
     def _remember(self, result: RunResult) -> None:
         """Writes a completed run's fields and answer to where they are kept."""
@@ -352,18 +361,17 @@ class Agent:
         """A run over recorded events, with the script where they leave it; afterwards it is where it was."""
         started = started_of(events)
         with script_at(self.model, events):
-            loop = self._loop(started, None)
+            loop = self._loop(started, lambda: self._draft(recorded_inputs(started)))
             yield Run(started, loop, events, unknown, limits=self.limits, retry=self.retry)
 
-    def _loop(self, started: RunStarted, drafted: Draft | None, requests: deque[ModelRequest] | None = None) -> Loop:
-        """The loop of a run. `drafted`: its prompt, where that is needed in any case; a replay may have it recorded."""
-        if drafted is None and self.context.active:
-            drafted = self._draft(recorded_inputs(started))
+    def _loop(
+        self, started: RunStarted, drafted: Callable[[], Draft], requests: deque[ModelRequest] | None = None
+    ) -> Loop:
+        """The loop of a run. `drafted`: makes its prompt, where none is recorded."""
         tools = self._tools(drafted, started.history)
 
         def assemble() -> Prompt:
-            known = drafted or self._draft(recorded_inputs(started))
-            return self._prompt(known, started.history, tools, started.images)
+            return self._prompt(drafted(), started.history, tools, started.images)
 
         read = None if self.blueprint.reader is None else reader(self.blueprint.reader, self.blueprint.output)
         return converse(Setup(assemble, self.model, tools, started.max_turns, self.max_tokens, read, requests))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 
 from nbagent.errors import ConfigError
@@ -52,6 +52,11 @@ def count_of(what: str, value: object) -> int:
     return value
 
 
+def kept(items: Any) -> Any:
+    """The same items, of an iterator too when they are read again."""
+    return tuple(items) if isinstance(items, Iterable) and not isinstance(items, str | Mapping) else items  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
 def attributes_of(value: object) -> MutableMapping[str, Any]:
     if value is None:
         return {}
@@ -60,11 +65,16 @@ def attributes_of(value: object) -> MutableMapping[str, Any]:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
+def text_of(value: Any) -> str:
+    """What a value is for a model."""
+    return describe(value).text
+
+
 def field_of(name: str, value: Any, source: Source) -> Field:
     """An input of any value, or of pieces that know their sources."""
     if isinstance(value, tuple) and value and all(isinstance(piece, Piece) for piece in value):  # pyright: ignore[reportUnknownVariableType]
         return Field(name, tuple([_as(piece, source) for piece in value]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    text = describe(value).text
+    text = text_of(value)
     plain = value if isinstance(value, str) else Plain().of(value)
     return Field(name, (Piece(text, source),) if text else (), None if isinstance(plain, str) else plain)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.memory import HistoryMemory
-from nbagent.errors import ConfigError
+from nbagent.errors import FOREIGN, ConfigError, MemoryFailed
 from nbagent.prompt.context.block import ContextQuery
 from nbagent.prompt.context.info import read_provider
+from nbagent.prompt.context.told import told
 from nbagent.prompt.observe import Context
-from nbagent.runtime.interrupts import interruptible
+from nbagent.runtime.interrupts import gated, interruptible
 
 if TYPE_CHECKING:
     from nbagent.messages import Message
@@ -29,10 +30,10 @@ class Surroundings:
         self, memories: Iterable[Any] | None = None, retrievers: Iterable[Any] | None = None,
         policy: ContextPolicy | None = None,
     ) -> None:  # fmt: skip
-        self.options = {"memories": memories, "retrievers": retrievers, "context_policy": policy}
+        kept, more = _listed("memories", memories), _listed("retrievers", retrievers)
+        self.options: dict[str, Any] = {"memories": kept, "retrievers": more, "context_policy": policy}
         """How they were given."""
-        kept = _listed("memories", memories)
-        self.providers = (*kept, *_listed("retrievers", retrievers))
+        self.providers = (*kept, *more)
         histories = [one for one in self.providers if hasattr(one, "get_messages")]
         if len(histories) > 1:
             raise ConfigError(f"memories: one of them may hold the history, not {len(histories)}")
@@ -61,37 +62,62 @@ class Surroundings:
         return self.history if isinstance(self.history, HistoryMemory) else None
 
     def newest(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The history that a prompt takes, of what the agent has said and heard."""
+        """The history that a prompt takes, of what the agent has said and heard. Raises where its memory fails."""
         if self.memory is not None:
             return self.memory.newest(messages)
-        if self.history is not None:
-            from nbagent.agents.stages import messages_of
+        if self.history is None:
+            return messages
+        from nbagent.agents.stages import messages_of
 
-            return tuple(messages_of(self.history.get_messages(ContextQuery(""), top_k=-1)))
-        return messages
+        with gated():
+            return tuple(messages_of(_asked_for_messages(self.history)))
 
-    @interruptible
     def ask(self, query: ContextQuery) -> Context:
         """Asks the passive providers, and chooses among their blocks."""
+        with gated():
+            return self._ask(query)
+
+    @interruptible
+    def _ask(self, query: ContextQuery) -> Context:
         from nbagent.prompt.context.gathering import gather
         from nbagent.prompt.context.selection import DEFAULT
 
         gathered = gather(self.passive, query, self._policy or DEFAULT)
         return Context(gathered.pieces, gathered.left_out)
 
-    def joined(self, own: ToolRegistry, query: ContextQuery | None) -> ToolRegistry:
+    def joined(self, own: ToolRegistry, query: Callable[[], ContextQuery] | None) -> ToolRegistry:
         """The agent's own tools, and those that ask the active providers, under names that are free."""
-        from nbagent.agents.context_tools import joined
+        from nbagent.agents.context_tools import JoinedTools
 
-        return joined(own, self.active, query)
+        return JoinedTools(own, self.active, query)
 
     def remember(self, said: tuple[Message, ...]) -> None:
         """Tells the memories of a completed run: its question and its answer."""
         if self.memory is not None:
             self.memory.trim()
         question, answer = said
-        for one in self._told:
-            one.insert(question.content, answer.content)
+        with gated():
+            for one in self._told:
+                _tell(one, question.content, answer.content)
+
+
+@interruptible
+def _asked_for_messages(history: Any) -> Any:
+    try:
+        return history.get_messages(ContextQuery(""), top_k=-1)
+    except FOREIGN as error:
+        raise MemoryFailed(f"the memory {type(history).__name__} gives no messages: {told(error)}") from error
+
+
+@interruptible
+def _tell(memory: Any, question: str, answer: str) -> None:
+    try:
+        memory.insert(question, answer)
+    except FOREIGN as error:
+        raise MemoryFailed(
+            f"the run is complete, its result is `last`; but the memory {type(memory).__name__} "
+            f"could not be told of it: {told(error)}"
+        ) from error
 
 
 def _listed(label: str, given: Any) -> tuple[Any, ...]:

@@ -11,19 +11,24 @@ from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.tool import Tool, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 class ContextTools:
     """What a model can ask the active providers, in one turn of the conversation."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    def __init__(self, providers: Iterable[Any], query: Callable[[], ContextQuery] | None) -> None:
+        """`query`: gives the question of the run, where a source is asked without one."""
+        self._providers = tuple(providers)
+        self._query = query
+
+    def _sources(self) -> Sources:
+        return Sources(self._providers, self._query() if self._query else ContextQuery(""))
 
     @tool
     def list_context_sources(self) -> dict[str, Any]:
         """List the sources that retrieve_context can ask."""
-        return self._sources.list()
+        return self._sources().list()
 
     @tool
     def retrieve_context(self, source: str, query: str = "", top_k: int = TOP_K) -> dict[str, Any]:
@@ -34,16 +39,24 @@ class ContextTools:
             query: What to look for; empty for the user's own question.
             top_k: How many passages to give at most.
         """
-        return self._sources.retrieve(source, query, top_k)
+        return self._sources().retrieve(source, query, top_k)
 
 
-def joined(own: ToolRegistry, providers: Iterable[Any], query: ContextQuery | None) -> ToolRegistry:
+class JoinedTools(ToolRegistry):
     """The agent's own tools, and those that ask the active providers, under names that are free."""
-    tools = ContextTools(Sources(providers, query or ContextQuery("")))
-    registry = ToolRegistry(own)
-    for each in (tools.list_context_sources, tools.retrieve_context):
-        registry.register(each if each.name not in own else Tool(each, name=_free(each.name, own)))
-    return registry
+
+    def __init__(self, own: ToolRegistry, providers: Iterable[Any], query: Callable[[], ContextQuery] | None) -> None:
+        super().__init__(own)
+        self._own = own
+        tools = ContextTools(providers, query)
+        for each in (tools.list_context_sources, tools.retrieve_context):
+            super().register(each if each.name not in own else Tool(each, name=_free(each.name, own)))
+
+    def register(self, tool: Tool | Callable[..., Any], *, overwrite: bool = False) -> Tool:
+        """Adds a tool to the agent's own, too."""
+        made = super().register(tool, overwrite=overwrite)
+        own: ToolRegistry | None = getattr(self, "_own", None)
+        return made if own is None else own.register(made, overwrite=overwrite)
 
 
 def _free(name: str, own: ToolRegistry) -> str:

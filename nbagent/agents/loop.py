@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nbagent.errors import ModelError
+from nbagent.errors import ConfigError, ModelError
 from nbagent.messages import COMPLETE, Message, ModelReply, Prompt, ToolCall
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Note, Outcome
@@ -38,18 +38,22 @@ class Setup:
     requests: deque[ModelRequest] | None = None
     """Where each request is kept."""
 
+    def request(self, messages: Messages, prompt: Prompt) -> ModelRequest:
+        """The request with these messages."""
+        request = ModelRequest(messages, prompt.tools, self.max_tokens)
+        if self.requests is not None:
+            self.requests.append(request)
+        return request
+
 
 def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     """Asks the model, runs the tools it calls, asks again; ends with its first reply that calls none."""
     prompt: Prompt = yield Assemble(setup.observe, setup.tools.schemas)
     messages = Messages(prompt.messages)
     calls, repeated = _CallIds(), _Repeated()
-    mended = unread = 0
+    mended, unread, why = 0, 0, ""
     for turn in range(1, setup.max_turns + 1):
-        request = ModelRequest(messages, prompt.tools, setup.max_tokens)
-        if setup.requests is not None:
-            setup.requests.append(request)
-        reply: ModelReply = yield CallModel(setup.model, request, turn)
+        reply: ModelReply = yield CallModel(setup.model, setup.request(messages, prompt), turn)
         if reply.finish_reason not in COMPLETE:
             if reply.finish_reason == "length" and setup.max_tokens is not None:
                 return Outcome("limit_reached", None, _too_long(reply, turn, setup.max_tokens))
@@ -67,21 +71,33 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
         elif reply.content.strip():
             if setup.read is None:
                 return Outcome("completed", reply.content)
-            try:
-                reading = setup.read(reply.content)
-            except ValueError as error:
-                unread = _once_only(unread + 1, f"its answer cannot be read: {error}", turn)
-                yield Note(turn, str(error))
-                messages += (reply.message, Message("user", str(error)))
-                continue
-            if reading.repairs:
-                yield Note(turn, "; ".join(reading.repairs), told=False)
-            return Outcome("completed", reading.value)
+            answer = yield from _read(setup.read, reply, turn, last=turn == setup.max_turns)
+            if isinstance(answer, Outcome):
+                return answer
+            unread = _once_only(unread + 1, f"its answer cannot be read: {answer}", turn)
+            messages += (reply.message, Message("user", answer))
+            why = f", and that of turn {turn} cannot be read"
         else:
             mended = _once_only(mended + 1, "its reply is empty", turn)
             yield Note(turn, EMPTY_REPLY)
             messages += (Message("user", EMPTY_REPLY),)
-    return Outcome("out_of_turns", None, f"no answer within max_turns={setup.max_turns}")
+    return Outcome("out_of_turns", None, f"no answer within max_turns={setup.max_turns}{why}")
+
+
+def _read(
+    read: Callable[[str], Reading], reply: ModelReply, turn: int, *, last: bool
+) -> Generator[Effect, Any, Outcome | str]:
+    """The end of the run with what the answer says; or why it cannot be read, which the model is told but at last."""
+    try:
+        reading = read(reply.content)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        yield Note(turn, str(error), told=not last)
+        return str(error)
+    if reading.repairs:
+        yield Note(turn, "; ".join(reading.repairs), told=False)
+    return Outcome("completed", reading.value)
 
 
 class _CallIds:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from nbagent.agents.loop import incomplete
 from nbagent.errors import ConfigError
 from nbagent.messages import COMPLETE, Message, ModelReply, ToolCall
+from nbagent.models.invoked import call_of
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.effects import CallModel, CallTools, Effect, Outcome
 
@@ -92,6 +93,17 @@ def _call(given: Any, number: int) -> ToolCall:
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):  # pyright: ignore[reportUnknownMemberType]
         raise ConfigError(f"tool_calls: expected dicts with id, name and arguments; got {given!r}")
     call = cast("Mapping[str, Any]", inner)
-    arguments = call.get("arguments", {})
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(str(said.get("id") or f"call_{number}"), call["name"], text)
+    try:
+        return call_of({"id": said.get("id"), **call}, number)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"tool_calls: the arguments of {call['name']!r} are not JSON: {error}") from None
+
+
+def settings_of(settings: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Parameters of a request. Raises ConfigError for what is no JSON."""
+    if not settings:
+        return None
+    try:
+        return json.loads(json.dumps(dict(settings)))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"settings: expected parameters of the request, as in JSON: {error}") from None

@@ -6,7 +6,8 @@ Source: the shape of call and result is masfactory's; `type` may be a text or an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from nbagent.models.estimate import estimate
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from nbagent.messages import Message
+    from nbagent.messages import Image, Message, ToolSchema
     from nbagent.models.model import Piece
     from nbagent.request import ModelRequest
 
@@ -57,9 +58,12 @@ class InvokedModel:
         """Yields the reply's text, then the reply. Raises ModelError for what is no reply."""
         given = self.inner.invoke(
             messages=[as_dict(message) for message in request.messages],
-            tools=[_tool(tool) for tool in request.tools] or None,
+            tools=[tool_as_dict(tool) for tool in request.tools] or None,
             settings=dict(request.settings or {}) | ({"max_tokens": request.max_tokens} if request.max_tokens else {}),
         )
+        if isinstance(given, Coroutine):
+            given.close()
+            raise ModelError(f"model {self.name!r}: invoke() is async; write it as a plain function")
         reply = _reply(given, request, self.name)
         if reply.content:
             yield reply.content
@@ -94,6 +98,9 @@ class NoModel:
 def as_dict(message: Message) -> dict[str, Any]:
     """A message in OpenAI's form, arguments as JSON text."""
     said: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.images:
+        pictures = [{"type": "image_url", "image_url": {"url": _address(image)}} for image in message.images]
+        said["content"] = [{"type": "text", "text": message.content}, *pictures]
     if message.tool_calls:
         said["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -104,7 +111,12 @@ def as_dict(message: Message) -> dict[str, Any]:
     return said
 
 
-def _tool(tool: Any) -> dict[str, Any]:
+def _address(image: Image) -> str:
+    return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
+
+
+def tool_as_dict(tool: ToolSchema) -> dict[str, Any]:
+    """A tool's description."""
     return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
@@ -127,8 +139,16 @@ def _call(given: Any, number: int, name: str) -> ToolCall:
     call = cast("Mapping[str, Any]", given if isinstance(given, Mapping) else {})
     if not isinstance(call.get("name"), str):
         raise _unusable(name, cast("object", given))
-    arguments = call.get("arguments", {})
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    try:
+        return call_of(call, number)
+    except (TypeError, ValueError):
+        raise _unusable(name, cast("object", given)) from None
+
+
+def call_of(call: Mapping[str, Any], number: int) -> ToolCall:
+    """A tool call from its id (or else its number), name and arguments. Raises TypeError for what is no JSON."""
+    arguments = call.get("arguments")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
     return ToolCall(str(call.get("id") or f"call_{number}"), call["name"], text)
 
 

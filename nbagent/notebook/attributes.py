@@ -7,16 +7,29 @@ from typing import Any
 
 
 class NotebookAttributes(MutableMapping[str, Any]):
-    """The variables that a cell pulls, as they are now; what is set becomes a variable of the notebook."""
+    """The variables that a cell pulls, as they are now; what is set becomes a variable of the notebook.
 
-    def __init__(self, variables: MutableMapping[str, Any], names: Mapping[str, str]) -> None:
+    `local`: variables of the function that a line magic stands in; they hide the notebook's. `others`: attributes that
+    the agent had before, and that are no variables.
+    """
+
+    def __init__(
+        self,
+        variables: MutableMapping[str, Any],
+        pulled: Mapping[str, str],
+        local: Mapping[str, Any] | None = None,
+        others: Mapping[str, Any] | None = None,
+    ) -> None:
         self._variables = variables
-        self._names = tuple(names)
+        self.pulled = tuple(pulled)
+        """The names of the variables."""
+        self._local = {name: value for name, value in (local or {}).items() if name in pulled}
+        self._others = others or {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise KeyError(name)
-        return self._variables[name]
+        if name not in self.pulled:
+            return self._others[name]
+        return self._local[name] if name in self._local else self._variables[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._variables[name] = value
@@ -25,7 +38,8 @@ class NotebookAttributes(MutableMapping[str, Any]):
         del self._variables[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([name for name in self._names if name in self._variables])
+        here = [name for name in self.pulled if name in self._local or name in self._variables]
+        return iter([*here, *(name for name in self._others if name not in self.pulled)])
 
     def __len__(self) -> int:
         return len(list(iter(self)))

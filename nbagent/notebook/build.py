@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
@@ -16,11 +17,12 @@ from nbagent.models.invoked import Invokable, InvokedModel
 from nbagent.models.model import Model
 from nbagent.models.scripted import ScriptedLLM
 from nbagent.notebook.attributes import NotebookAttributes
-from nbagent.notebook.described import prompt_options
+from nbagent.notebook.described import place_of, prompt_options
 from nbagent.notebook.fields import Budget, is_path
 from nbagent.notebook.look_up import look_up
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
-from nbagent.notebook.spec import CellSpec
+from nbagent.notebook.spec import OF_THE_RUN, CellSpec
+from nbagent.prompt.template import UnknownField
 from nbagent.runtime.limits import Limits
 from nbagent.tools.pictures import picture
 from nbagent.tools.registry import ToolRegistry
@@ -46,13 +48,13 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any], g
     Options without a header change what they name. `given` is what it will run with. Raises `ConfigError`, mostly
     `CellError`, before anything has changed.
     """
-    spec, has_header = cell.spec, cell.has_header
+    spec, describes = cell.spec, cell.describes
     existing = find(spec.name, namespace)
-    if existing is not None and not has_header and not _configures(spec):
+    if existing is not None and not describes and not _configures(spec):
         return existing
     made, anew = _described(cell, existing, namespace, bind)
     if given is not None:
-        made.check(given)
+        _check(made, given, cell)
     if existing is None:
         bind[spec.name] = made
         return made
@@ -60,6 +62,13 @@ def build(cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any], g
     if anew:
         existing.restart_script()
     return existing
+
+
+def _check(made: Agent, given: Inputs, cell: Cell) -> None:
+    try:
+        made.check(given)
+    except UnknownField as error:
+        raise CellError(f"{place_of(error, cell)}{error}") from None
 
 
 def draft(cell: Cell, namespace: Namespace, variables: MutableMapping[str, Any]) -> Agent:
@@ -75,14 +84,15 @@ def _described(
     cell: Cell, existing: Agent | None, namespace: Namespace, variables: MutableMapping[str, Any]
 ) -> tuple[Agent, bool]:
     """An agent as the cell describes it, and whether its model is named, so that its script starts anew."""
-    spec, has_header = cell.spec, cell.has_header
-    kept = None if has_header else existing
+    spec, describes = cell.spec, cell.describes
+    kept = None if describes else existing
+    _refuse_push(spec, namespace)
     model, anew = _model(spec, existing, namespace)
     options: dict[str, Any] = {
         **prompt_options(cell, kept, namespace),
         **_context(cell, kept, namespace),
         "tools": _tools(cell, kept, namespace),
-        "attributes": _attributes(cell, existing, variables),
+        "attributes": _attributes(cell, existing, namespace, variables),
         "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
         "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
         "limits": _limits(spec, kept),
@@ -91,24 +101,41 @@ def _described(
     return Agent(spec.name, model, **options), anew
 
 
-def _attributes(cell: Cell, existing: Agent | None, variables: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _attributes(
+    cell: Cell, existing: Agent | None, namespace: Namespace, variables: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
     """What the cell pulls and pushes; else what the agent has, but for what an older description pulled."""
     spec = cell.spec
-    if spec.pull is not None or spec.push is not None:
-        pulled = existing.blueprint.pulled if existing and not cell.has_header else None
-        return NotebookAttributes(variables, spec.pull if spec.pull is not None else pulled or {})
-    if existing is None or (cell.has_header and isinstance(existing.attributes, NotebookAttributes)):
-        return {}
-    return existing.attributes
+    before: MutableMapping[str, Any] = existing.attributes if existing else {}
+    others: MutableMapping[str, Any] = {} if isinstance(before, NotebookAttributes) else before
+    if spec.pull is None and spec.push is None:
+        return others if cell.describes else before
+    kept = existing.blueprint.pulled if existing and not cell.describes else None
+    local = namespace.maps[0] if isinstance(namespace, ChainMap) else None
+    return NotebookAttributes(variables, spec.pull if spec.pull is not None else kept or {}, local, others)
+
+
+_IPYTHONS = {"In", "Out", "get_ipython", "exit", "quit", "open"}
+
+
+def _refuse_push(spec: CellSpec, namespace: Namespace) -> None:
+    """An answer must not take the place of an agent, of the result, or of what belongs to IPython."""
+    for name in spec.push or ():
+        if name in (spec.name, spec.out) or isinstance(namespace.get(name), Agent):
+            raise CellError(f"push: {name!r} is the name of an agent, or of the result; give the field another name")
+        if name in _IPYTHONS or name.startswith("_"):
+            raise CellError(f"push: {name!r} is a name of IPython, or a private one; give the field another name")
 
 
 def _context(cell: Cell, kept: Agent | None, namespace: Namespace) -> dict[str, Any]:
+    options = kept.context.options if kept else {}
     if cell.spec.context is None:
-        return kept.context.options if kept else {}
+        return options
     where = f"context ({cell.origins['context']})"
     providers = [look_up(name, namespace, where) for name in cell.spec.context]
     memories = [one for one in providers if hasattr(one, "get_messages") or hasattr(one, "insert")]
-    return {"memories": memories, "retrievers": [one for one in providers if one not in memories]}
+    retrievers = [one for one in providers if not any(one is each for each in memories)]
+    return options | {"memories": memories, "retrievers": retrievers}
 
 
 def find(name: str, namespace: Namespace) -> Agent | None:
@@ -130,13 +157,11 @@ def agents(namespace: Namespace) -> list[str]:
     return [name for name, value in namespace.items() if isinstance(value, Agent) and not name.startswith("_")]
 
 
-_OF_THE_RUN = {"name", "images", "inputs", "out", "quiet", "skip_without_key", "dry"}
-"""What is said of one run, and not of the agent."""
 _OF_THE_MODEL = ("base_url", "api", "api_key_env", "params")
 
 
 def _configures(spec: CellSpec) -> bool:
-    return any(getattr(spec, field) is not None for field in CellSpec.model_fields if field not in _OF_THE_RUN)
+    return any(getattr(spec, field) is not None for field in CellSpec.model_fields if field not in OF_THE_RUN)
 
 
 def _limits(spec: CellSpec, kept: Agent | None) -> Limits | None:

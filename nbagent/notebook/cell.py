@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from nbagent.errors import CellError
 from nbagent.notebook import MAGICS
 from nbagent.notebook.credentials import refuse_keys
-from nbagent.notebook.header import read_header
+from nbagent.notebook.header import lines_of, read_header
 from nbagent.notebook.options import parse_options, split_line_magic
-from nbagent.notebook.spec import ALIASES, CellSpec, read_spec
+from nbagent.notebook.spec import ALIASES, OF_THE_RUN, CellSpec, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,13 +37,18 @@ class Cell:
     task: str = ""
     """Empty where the cell only declares the agent."""
     has_header: bool = False
-    """Whether a header says anything, so that the agent is described anew. An empty one only sets the task apart."""
+    """Whether a header says anything. An empty one only sets the task apart."""
     help: str | None = None
     """The help text, where the cell asks for it; it then says nothing else."""
     task_lines: tuple[int, ...] = ()
     """The cell line of each line of the task; of a line magic, nobody knows."""
     origins: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
     """Where each field that the cell says stands: `cell line 3`, `option --tools`."""
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]], compare=False)
+    """The cell line of each line of a header's text."""
+    describes: bool = field(default=False, compare=False)
+    """Whether the header says what the agent is, so that it is described anew; one that speaks of this run only
+    (`inputs`, `out`, `dry` …) does not."""
 
     @property
     def task_line(self) -> int:
@@ -80,7 +85,10 @@ def parse_cell(line: str, body: str) -> Cell:
         _refuse_wrong_line(task)
     spec, origins = read_spec(header, options.said)
     numbers = tuple(number for number, _ in task) or (body.count("\n") + 2,)
-    return Cell(spec, "\n".join(text for _, text in task), bool(header), None, numbers, origins)
+    describes = any(ALIASES.get(key, key) not in OF_THE_RUN for key in header)
+    text_lines = {ALIASES.get(key, key): lines_of(node) for key, node in header.items()}
+    said = "\n".join(text for _, text in task)
+    return Cell(spec, said, bool(header), None, numbers, origins, text_lines, describes)
 
 
 def parse_line(line: str) -> LineCell:

@@ -12,10 +12,11 @@ from nbagent.errors import CellError, MissingKey
 from nbagent.notebook.build import Namespace, agents, build, draft, find, images
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
-from nbagent.notebook.described import inputs, text
+from nbagent.notebook.described import input_fields, inputs, text
 from nbagent.notebook.identity import CellIdentity
 from nbagent.notebook.prompts import parse_prompt
 from nbagent.notebook.show import Output, show
+from nbagent.prompt.inputs import Inputs
 from nbagent.redact import know_environment
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from nbagent.agents.agent import Agent
     from nbagent.messages import Image
     from nbagent.notebook.prompts import RunName
-    from nbagent.prompt.inputs import Inputs
     from nbagent.runtime.result import RunResult
 
 
@@ -100,7 +100,9 @@ class Cells:
                 asked.to, lambda: writing.requests_text(agent, requests), lambda: dry.requests(agent, requests)
             )
             return
-        prompt = agent.observe(text(asked.task, namespace, "task")) if asked.task else None
+        task = text(asked.task, namespace, "task")
+        given = task if asked.inputs is None else Inputs(task, input_fields(asked.inputs, namespace))
+        prompt = agent.observe(given) if asked.task or asked.inputs is not None else None
         run = dry.prompt_of(agent, asked.run.number) if prompt is None else prompt
         shown = dry.shown(agent, prompt, namespace) if prompt else dry.shown_again(agent, asked.run.number, namespace)
         self._hand_over(asked.to, lambda: writing.prompt_text(agent, run), lambda: shown)
@@ -185,11 +187,11 @@ class Cells:
         know_environment()
         if spec.script is None:  # a scripted cell needs nothing of providers and keys
             apply(self._config, self._shell)
-        if spec.dry and given:
+        if spec.dry:
             from nbagent.notebook import dry
 
             agent, key = draft(cell, namespace, self._namespace), self._identity.key_to_come(self._shell)
-            show(self._shell, dry.shown(agent, agent.observe(given, images=shown, key=key)))
+            show(self._shell, dry.shown(agent, agent.observe(given or Inputs(), images=shown, key=key)))
             return None
         try:
             agent = self._built(cell, namespace, given)

@@ -46,13 +46,12 @@ def _outputs(path: str) -> Iterator[str]:
         notebook: Any = json.loads(Path(path).read_text(encoding="utf-8"))
         cells: Any = notebook["cells"]
         outputs = [output for cell in cells for output in cell.get("outputs", ())]
-        texts: list[Any] = [output.get("data", {}).get("text/plain", "") for output in outputs]
+        texts = ["".join(output.get("data", {}).get("text/plain", "")) for output in outputs]
     except OSError as error:
         raise CellError(f"{path}: cannot be read ({error.strerror or type(error).__name__})") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         raise CellError(f"{path}: this is not a notebook of format 4") from None
-    for text in texts:
-        yield "".join(text)
+    yield from texts
 
 
 def _is_run(text: str, agent: str) -> bool:

@@ -13,14 +13,21 @@ from nbagent.redact import redact_by_looks
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_CREDENTIAL = re.compile(r"(?<![a-z])keys?(?![a-z])|apikey|token(?!s)|secret|passw|passphrase|credential")
+_CREDENTIAL = re.compile(
+    r"(?<![a-z])keys?(?![a-z])|apikey|token(?!s)|secret|passw|passphrase|credential|(?<![a-z])pwd?(?![a-z])"
+)
 SECRET = re.compile(r"(?i)(?<![a-z0-9])(?:(?:sk|pk|rk)-|gsk_|hf_)|gh[opsu]_|github_pat|AKIA|AIza")
 _MARKS = ("‹redacted key›", "‹redacted token›", "‹redacted private key›")
 
 
+def names_a_secret(word: str) -> bool:
+    """Whether this is what a key, a token or a password is called: `api_key`, `dbPassword`."""
+    return bool(_CREDENTIAL.search(re.sub("([a-z])(?=[A-Z])", r"\1_", word).lower()))
+
+
 def unknown(what: str, word: str, known: Collection[str], where: str) -> CellError:
     """The error about a key or an option that does not exist. Never shows a value."""
-    if SECRET.search(word) or _CREDENTIAL.search(re.sub("([a-z])(?=[A-Z])", r"\1_", word).lower()):
+    if SECRET.search(word) or names_a_secret(word):
         return credential(where)
     meant = word[:100].lower().lstrip("-")
     # `script` is in `description`, and nobody who writes the one means the other.

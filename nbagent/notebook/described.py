@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
 from nbagent.messages import Field, Piece, Source
 from nbagent.notebook.look_up import look_up
-from nbagent.notebook.prompt_fields import Written
+from nbagent.notebook.prompt_fields import CellText
 from nbagent.prompt.inputs import Inputs
 from nbagent.prompt.references import render, render_template
 from nbagent.tools.serialise import describe
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
     from nbagent.agents.agent import Agent
     from nbagent.notebook.cell import Cell
-    from nbagent.prompt.template import Template
+    from nbagent.prompt.template import UnknownField
 
-_AS_THEY_ARE = ("hide_unused_fields", "output", "formatters", "examples_in")
+_AS_THEY_ARE = ("hide_unused_fields", "formatters", "examples_in")
+_RESOLVED = {"output": "output", "pull": "pull_keys", "push": "push_keys", "examples": "examples"}
+"""Keys whose texts may hold references, and the options of Agent that they are."""
 _TEMPLATES = ("instructions", "prompt_template")
 
 
@@ -38,30 +40,44 @@ def prompt_options(cell: Cell, kept: Agent | None, namespace: Mapping[str, Any])
     if spec.system is not None and spec.instructions is not None:
         raise CellError("system and instructions both give the system prompt; keep one of them")
     if spec.system is not None:
-        options |= {"system_prompt": text(spec.system, namespace, "system"), "instructions": None}
+        said = text(spec.system, namespace, "system", cell.lines.get("system", ()))
+        options |= {"system_prompt": said, "instructions": None}
     for name in _TEMPLATES:
         if (said := getattr(spec, name)) is not None:
-            options[name] = _template(said, namespace, name, cell)
+            lines = cell.lines.get(name, ())
+            options[name] = render_template(said, namespace, where=name, to_text=_to_text, lines=lines)
             options |= {"system_prompt": None} if name == "instructions" else {}
-    for name in _AS_THEY_ARE:
+    options |= {name: said for name in _AS_THEY_ARE if (said := getattr(spec, name)) is not None}
+    for name, option in _RESOLVED.items():
         if (said := getattr(spec, name)) is not None:
-            options[name] = said
-    if spec.examples is not None:
-        options["examples"] = [tuple(_plain(one, namespace, "examples") for one in pair) for pair in spec.examples]
+            options[option] = resolved(said, namespace, name)
     for name in spec.pull or ():
         look_up(name, namespace, "pull")
-    options |= {"pull_keys": spec.pull} if spec.pull is not None else {}
-    options |= {"push_keys": spec.push} if spec.push is not None else {}
     return options
 
 
-def _template(source: str, namespace: Mapping[str, Any], name: str, cell: Cell) -> Template:
-    origin = cell.origins[name]
-    return render_template(source, namespace, where=name, place=f"{origin.capitalize()}: ", to_text=_to_text)
+def resolved(value: Any, namespace: Mapping[str, Any], where: str) -> Any:
+    """A value of the header with the references in all its texts looked up."""
+    if isinstance(value, CellText):
+        return "".join(piece.text for piece in text(value.text, namespace, where, value.lines))
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {name: resolved(one, namespace, where) for name, one in entries.items()}
+    if isinstance(value, list | tuple):
+        items = cast("list[Any]", value)
+        return type(items)(resolved(one, namespace, where) for one in items)
+    return value
 
 
-def _plain(written: Written, namespace: Mapping[str, Any], where: str) -> str:
-    return "".join(piece.text for piece in text(written.text, namespace, where))
+def place_of(error: UnknownField, cell: Cell) -> str:
+    """Where the place stands in the cell that has no field: `Cell line 4: `; empty where it is another cell's."""
+    source = getattr(cell.spec, error.label, None)
+    if source is None:
+        return ""
+    if error.label not in cell.lines:
+        return f"{cell.origins[error.label].capitalize()}: "
+    number = next((i for i, line in enumerate(source.split("\n")) if f"{{{error.name}}}" in line), 0)
+    return f"Cell line {cell.lines[error.label][number]}: "
 
 
 def inputs(cell: Cell, task: tuple[Piece, ...], namespace: Mapping[str, Any]) -> Inputs | None:
@@ -69,12 +85,20 @@ def inputs(cell: Cell, task: tuple[Piece, ...], namespace: Mapping[str, Any]) ->
     said = cell.spec.inputs
     if said is None and not cell.task:
         return None
-    return Inputs(task, tuple(_input(name, value, namespace) for name, value in (said or {}).items()))
+    if "task" in (said or {}) and cell.task:
+        raise CellError(f"Cell line {cell.task_line}: the task stands here and under `inputs`, too; keep one of them")
+    return Inputs(task, input_fields(said or {}, namespace))
+
+
+def input_fields(said: Mapping[str, Any], namespace: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The input fields of a cell, with their references looked up."""
+    return tuple(_input(name, value, namespace) for name, value in said.items())
 
 
 def _input(name: str, value: Any, namespace: Mapping[str, Any]) -> Field:
-    source = Source("input", name)
-    if isinstance(value, Written):
-        pieces = text(value.text, namespace, f"inputs: {name}")
+    source, where = Source("input", name), f"inputs: {name}"
+    if isinstance(value, CellText):
+        pieces = text(value.text, namespace, where, value.lines)
         return Field(name, tuple(Piece(p.text, source) if p.source.kind == "template" else p for p in pieces))
-    return Field(name, (Piece(_to_text(value), source),), value)
+    plain = resolved(value, namespace, where)
+    return Field(name, (Piece(_to_text(plain), source),), plain)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbagent.errors import CellError
 from nbagent.models.remote import RemoteModel
 from nbagent.models.wires import anthropic, chat, responses
+from nbagent.notebook.attributes import NotebookAttributes
 from nbagent.notebook.places import located
 from nbagent.views.dry import Dry, Wire, dry_bundle
 from nbagent.views.safe import visible
@@ -36,11 +37,16 @@ def shown(agent: Agent, prompt: Prompt, namespace: Mapping[str, Any] | None = No
     """
     model = agent.model
     bodies, command = tuple(wires(agent, agent.request(prompt))), f"%prompt {agent.name} TASK… --to FILE"
-    return dry_bundle(Dry(agent.name, model.name, model.mode, "not sent", _placed(prompt, namespace), bodies, command))
+    return dry_bundle(
+        Dry(agent.name, model.name, model.mode, "not sent", _placed(agent, prompt, namespace), bodies, command)
+    )
 
 
-def _placed(prompt: Prompt, namespace: Mapping[str, Any] | None) -> Prompt:
-    return prompt if namespace is None else located(prompt, namespace)
+def _placed(agent: Agent, prompt: Prompt, namespace: Mapping[str, Any] | None) -> Prompt:
+    if namespace is None:
+        return prompt
+    pulls = isinstance(agent.attributes, NotebookAttributes)
+    return located(prompt, namespace, ("variable", "attribute") if pulls else ("variable",))
 
 
 def shown_again(agent: Agent, number: int | None = None, namespace: Mapping[str, Any] | None = None) -> dict[str, str]:
@@ -51,7 +57,7 @@ def shown_again(agent: Agent, number: int | None = None, namespace: Mapping[str,
     ]
     which = agent.name if number is None else f"{agent.name}@{number}"
     note, command = "sent" if run.turns else "not sent", f"%prompt {which} --to FILE"
-    return dry_bundle(Dry(agent.name, run.model, run.mode, note, _placed(prompt, namespace), bodies, command))
+    return dry_bundle(Dry(agent.name, run.model, run.mode, note, _placed(agent, prompt, namespace), bodies, command))
 
 
 def wires(agent: Agent, request: ModelRequest) -> Iterator[Wire]:

@@ -110,6 +110,17 @@ def _json_word(node: Scalar) -> Any:
     return value
 
 
+def lines_of(node: Node) -> tuple[int, ...]:
+    """The cell line of each line of a text: below its key in a block, on the line of the key otherwise."""
+    match node:
+        case Items(nodes):
+            return tuple(line for one in nodes for line in lines_of(one))
+        case Scalar(text) if "\n" in text:
+            return tuple(range(node.line + 1, node.line + 1 + len(text.split("\n"))))
+        case _:
+            return (node.line,)
+
+
 def shorten(text: str, limit: int = 40) -> str:
     """A text of the cell as an error shows it."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

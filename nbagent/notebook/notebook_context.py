@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.agents.agent import Agent
 from nbagent.errors import ConfigError
+from nbagent.notebook.credentials import names_a_secret
+from nbagent.notebook.places import newest
 from nbagent.prompt.context.base import BaseProvider
 from nbagent.prompt.context.block import ContextBlock
 from nbagent.prompt.context.provider import TOP_K
@@ -16,7 +19,7 @@ from nbagent.redact import redact
 from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -31,7 +34,8 @@ class NotebookContext(BaseProvider):
 
     `variables`: names; None (the default) for all that the notebook has made, except functions, classes, modules and
     agents. `cells`: how many of the newest cells, 3 by default, 0 for none; not the one that runs. Variables that the
-    query names come first, then the newest ones, then the cells. What looks like a key or a password is left out.
+    query names come first, then the ones that were set last, then the cells as they were typed. What looks like a key
+    or a password, or is called one, is left out.
     """
 
     def __init__(
@@ -55,13 +59,11 @@ class NotebookContext(BaseProvider):
 
     def get_blocks(self, query: ContextQuery, *, top_k: int = TOP_K) -> list[ContextBlock]:
         """The variables and cells that fit, at most `top_k`. Raises ConfigError outside of IPython."""
-        namespace = cast("Mapping[str, Any]", self._shell().user_ns)  # pyright: ignore[reportUnknownMemberType]
-        words = set(re.findall(r"[^\W\d]\w*", query.query_text))
+        shell = self._shell()
+        namespace = cast("Mapping[str, Any]", shell.user_ns)  # pyright: ignore[reportUnknownMemberType]
         names = self._names if self._names is not None else [n for n in own_names(namespace) if _is_data(namespace[n])]
-        newest = [*reversed(names)]
-        newest.sort(key=lambda name: name not in words)
-        found = [*self._of_variables(newest, namespace), *self._of_cells(namespace)]
-        return found[:top_k]
+        found = chain(self._of_variables(_sorted(names, namespace, query), namespace), self._of_cells(shell))
+        return list(islice(found, top_k))
 
     def _shell(self) -> InteractiveShell:
         from IPython.core.getipython import get_ipython
@@ -76,15 +78,29 @@ class NotebookContext(BaseProvider):
             if name not in namespace:
                 raise ConfigError(f"NotebookContext: there is no variable {name!r}")
             text = f"{name} = {describe(namespace[name]).text}"
-            if redact(text) == text:
+            if not names_a_secret(name) and not _holds_a_secret(text):
                 yield ContextBlock(_cut(text), title=f"variable {name}: {type(namespace[name]).__name__}")
 
-    def _of_cells(self, namespace: Mapping[str, Any]) -> Iterator[ContextBlock]:
-        sources: list[Any] = [source for source in list(namespace.get("In", ()))[:-1] if str(source).strip()]
-        for source in reversed(sources[max(0, len(sources) - self._cells) :] if self._cells else []):
-            text = str(source).strip("\n")
-            if redact(text) == text:
+    def _of_cells(self, shell: InteractiveShell) -> Iterator[ContextBlock]:
+        history: Any = shell.history_manager
+        sources = [str(source).strip("\n") for source in history.input_hist_raw[:-1] if str(source).strip()]
+        for text in reversed(sources[-self._cells :] if self._cells else []):
+            if not _holds_a_secret(text):
                 yield ContextBlock(_cut(text), title="cell")
+
+
+def _sorted(names: Sequence[str], namespace: Mapping[str, Any], query: ContextQuery) -> list[str]:
+    """Those that the query names first; then the ones that were set last."""
+    words = set(re.findall(r"[^\W\d]\w*", query.query_text))
+    sources: Sequence[Any] = list(namespace.get("In", ()))
+    age = {name: (newest(name, sources), number) for number, name in enumerate(names)}
+    return sorted(sorted(names, key=lambda name: age[name], reverse=True), key=lambda name: name not in words)
+
+
+def _holds_a_secret(text: str) -> bool:
+    """What looks like a key, and what is called one: `{"password": "…"}`, `api_key = "…"`."""
+    named = re.finditer(r"([A-Za-z_]\w*)[\"']?\]?\s*[:=]", text)
+    return redact(text) != text or any(names_a_secret(match[1]) for match in named)
 
 
 def _is_data(value: Any) -> bool:

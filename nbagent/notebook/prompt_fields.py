@@ -8,17 +8,31 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
 from nbagent.notebook.fields import read_text, read_variable
-from nbagent.notebook.header import Items, Node, Scalar, Table, as_json
+from nbagent.notebook.header import Items, Node, Scalar, Table, as_json, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CellText:
     """A text of a cell whose references have not been looked up."""
 
     text: str
+    lines: tuple[int, ...] = ()
+    """The cell line of each of its lines."""
+
+
+def unread(node: Node) -> Any:
+    """The JSON value of a node, in which each text is a CellText."""
+    match node:
+        case Table(entries):
+            return {name: unread(one) for name, one in entries.items()}
+        case Items(nodes):
+            return [unread(one) for one in nodes]
+        case Scalar():
+            value = as_json(node)
+            return CellText(value, lines_of(node)) if isinstance(value, str) else value
 
 
 def read_lines(node: Node, where: str) -> str:
@@ -30,25 +44,23 @@ def read_lines(node: Node, where: str) -> str:
 
 def read_inputs(node: Node, where: str) -> dict[str, Any]:
     """Fields by name. Texts may hold references; numbers, lists and mappings are what they are in JSON."""
-    return {name: _value(one) for name, one in _table(node, where, "{topic: DAGs, words: 50}").items()}
+    return {name: unread(one) for name, one in _table(node, where, "{topic: DAGs, words: 50}").items()}
 
 
-def _value(node: Node) -> Any:
-    value = as_json(node)
-    return Written(value) if isinstance(value, str) else value
-
-
-def read_keys(node: Node, where: str) -> dict[str, str]:
+def read_keys(node: Node, where: str) -> dict[str, CellText]:
     """Names with what they mean, or names alone."""
+    none = CellText("")
     if isinstance(node, Scalar) and not node.text.strip().startswith("{"):
         return dict.fromkeys(
-            (read_variable(Scalar(n.strip(), False, node.line), where) for n in node.text.split(",")), ""
+            (read_variable(Scalar(n.strip(), False, node.line), where) for n in node.text.split(",")), none
         )
     if isinstance(node, Items):
-        return {read_variable(one, f"Cell line {one.line}: a name"): "" for one in node.nodes}
+        return {read_variable(one, f"Cell line {one.line}: a name"): none for one in node.nodes}
     table = _table(node, where, "{city: where it is}")
     return {
-        read_variable(Scalar(name, False, one.line), where): read_text(one, f"{where}: what `{name}` means")
+        read_variable(Scalar(name, False, one.line), where): CellText(
+            read_text(one, f"{where}: what `{name}` means"), lines_of(one)
+        )
         for name, one in table.items()
     }
 
@@ -63,9 +75,9 @@ def read_output(node: Node, where: str) -> dict[str, Any]:
 def _declared(node: Node, where: str) -> Any:
     match node:
         case Scalar(text) if text.strip():
-            return text
-        case Table({"type": Scalar(kind), "description": Scalar(text)} as entries) if len(entries) == 2:
-            return kind, text
+            return CellText(text, lines_of(node))
+        case Table({"type": Scalar(kind), "description": Scalar(text) as said} as entries) if len(entries) == 2:
+            return kind, CellText(text, lines_of(said))
         case Table({"type": Scalar(kind)} as entries) if len(entries) == 1:
             return kind
         case _:
@@ -88,31 +100,37 @@ def read_formatters(node: Node, where: str) -> str | tuple[str, ...]:
     return names[0] if len(names) == 1 else tuple(names)
 
 
-def read_examples(node: Node, where: str) -> tuple[tuple[Written, Written], ...]:
-    """Pairs of a question and its answer."""
+def read_examples(node: Node, where: str) -> tuple[tuple[Any, Any], ...]:
+    """Pairs of a question and its answer, texts or JSON."""
+    if isinstance(node, Scalar) and node.text.strip().startswith("["):
+        node = _node(_json(node.text), node.line)
     if isinstance(node, Items) and node.nodes:
         return tuple(_pair(item) for item in node.nodes)
-    raise CellError(f"{where} must be a list of pairs, such as `- {{user: 2 + 2?, assistant: '4'}}`.")
+    raise CellError(f"{where} must be a list of pairs, such as `- {{user: 2 + 2, assistant: '4'}}`.")
 
 
-def _pair(node: Node) -> tuple[Written, Written]:
+def _pair(node: Node) -> tuple[Any, Any]:
     match node:
         case Table({"user": user, "assistant": assistant} as entries) if len(entries) == 2:
-            pair = (user, assistant)
+            return _said(user), _said(assistant)
         case Items((user, assistant)):
-            pair = (user, assistant)
+            return _said(user), _said(assistant)
         case _:
             raise CellError(
                 f"Cell line {node.line}: an example is `{{user: question, assistant: answer}}` or `[question, answer]`."
             )
-    question, answer = (_said(one) for one in pair)
-    return question, answer
 
 
-def _said(node: Node) -> Written:
-    if isinstance(node, Scalar):
-        return Written(node.text)
-    return Written(json.dumps(as_json(node), ensure_ascii=False))
+def _said(node: Node) -> Any:
+    """A text, whatever it looks like, or JSON."""
+    return CellText(node.text, lines_of(node)) if isinstance(node, Scalar) else unread(node)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def read_place(node: Node, where: str) -> str:
@@ -127,10 +145,7 @@ def _table(node: Node, where: str, example: str) -> Mapping[str, Node]:
     if isinstance(node, Table):
         return node.entries
     if isinstance(node, Scalar):
-        try:
-            found = json.loads(node.text)
-        except ValueError:
-            found = None
+        found = _json(node.text)
         if isinstance(found, dict):
             return {name: _node(value, node.line) for name, value in cast("dict[str, Any]", found).items()}
     raise CellError(f"{where} must be a mapping such as `{example}`.")

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import CellError
 from nbagent.notebook.credentials import refuse_keys
+from nbagent.notebook.header import Scalar
+from nbagent.notebook.prompt_fields import read_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _HOW = (
-    "write `%prompt NAME TASK…`, `%prompt NAME`, `%prompt NAME@2`, `%prompt diff NAME@1 NAME@2` (or "
-    "`FILE.ipynb:NAME@1`), `%prompt requests NAME 3`; `--to FILE` at the end writes a file"
+    "write `%prompt NAME TASK…`, `%prompt NAME --inputs JSON`, `%prompt NAME`, `%prompt NAME@2`, "
+    "`%prompt diff NAME@1 NAME@2` (or `FILE.ipynb:NAME@1`), `%prompt requests NAME 3`; "
+    "`--to FILE` at the end writes a file"
 )
 _RUN = re.compile(r"(?:(.+\.ipynb):)?([^\W\d]\w*)(?:@([1-9][0-9]{0,8}))?")
+_INPUTS = re.compile(r"""(?:^|\s)--inputs(?:\s+|=)('[^']*'|"[^"]*"|\S+)""")
 _TO = re.compile(r"(?:^|\s)--to(?:\s+|=)(\S+|'[^']+'|\"[^\"]+\")\s*$")
 LAST = 10
 """How many requests are shown where the line does not say."""
@@ -38,6 +46,8 @@ class PromptLine:
 
     run: RunName
     task: str = ""
+    inputs: Mapping[str, Any] | None = None
+    """Input fields, as they stand in the line."""
     other: RunName | None = None
     requests: int | None = None
     """How many of the newest requests."""
@@ -57,10 +67,13 @@ def parse_prompt(line: str) -> PromptLine:
         return _diff(rest, file)
     if word == "requests" and rest:
         return _requests(rest, file)
-    run = _here(word)
+    run, inputs = _here(word), _INPUTS.match(rest)
     if run.number is not None and rest:
         raise CellError(f"`{word}` is a run that has been; a task goes with a name alone: {_HOW}")
-    return PromptLine(run, rest, to=file)
+    if inputs is None:
+        return PromptLine(run, rest, to=file)
+    node = Scalar(inputs[1].strip("'\""), quoted=True, line=1)
+    return PromptLine(run, rest[inputs.end() :].strip(), read_inputs(node, "`--inputs`"), to=file)
 
 
 def _diff(rest: str, file: str) -> PromptLine:

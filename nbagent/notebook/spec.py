@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # fmt: off
 RESERVED = frozenset({
     "list", "show", "reset", "help", "undo", "fork", "approve", "reject", "resume", "pending", "runs", "view",
-    "compare", "freeze", "diff", "verify", "chaos", "export", "lint", "doctor", "status", "next",
+    "compare", "freeze", "diff", "requests", "verify", "chaos", "export", "lint", "doctor", "status", "next",
 })
 # fmt: on
 """Subcommands of `%agent`, now or later; no agent has such a name."""
@@ -120,10 +120,10 @@ class CellSpec(BaseModel):
     examples_in: Annotated[str | None, Written(read_place, "PLACE")] = Field(
         default=None, description="where examples go: messages or prompt (the system prompt)"
     )
-    pull: Annotated[dict[str, str] | None, Written(read_keys, "NAMES", alias="pull_keys")] = Field(
+    pull: Annotated[dict[str, Any] | None, Written(read_keys, "NAMES", alias="pull_keys")] = Field(
         default=None, description="notebook variables that are input fields: city,units"
     )
-    push: Annotated[dict[str, str] | None, Written(read_keys, "NAMES", alias="push_keys")] = Field(
+    push: Annotated[dict[str, Any] | None, Written(read_keys, "NAMES", alias="push_keys")] = Field(
         default=None, description="output fields that are written to notebook variables"
     )
     output: Annotated[dict[str, Any] | None, Written(read_output, "JSON")] = Field(
@@ -162,6 +162,10 @@ class CellSpec(BaseModel):
     quiet: Annotated[bool | None, Written(read_switch, None)] = Field(
         default=None, strict=True, description="show nothing; the result is in NAME.last"
     )
+
+
+OF_THE_RUN = frozenset({"name", "images", "inputs", "out", "quiet", "skip_without_key", "dry"})
+"""What is said of one run, and not of the agent."""
 
 
 def written(field: str) -> Written:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import CellError
-from nbagent.models.invoked import as_dict
+from nbagent.models.invoked import as_dict, tool_as_dict
 from nbagent.notebook import dry
 from nbagent.redact import redact
 
@@ -25,7 +25,7 @@ def prompt_text(agent: Agent, prompt: Prompt) -> str:
         "agent": agent.name,
         "segments": [_segment(segment) for segment in prompt.segments],
         "messages": [as_dict(message) for message in prompt.messages],
-        "tools": [_tool(tool) for tool in prompt.tools],
+        "tools": [tool_as_dict(tool) for tool in prompt.tools],
         "requests": {wire.protocol: json.loads(wire.text) for wire in dry.wires(agent, agent.request(prompt))},
     }
     return json.dumps(said, ensure_ascii=False, indent=2) + "\n"
@@ -38,6 +38,10 @@ def requests_text(agent: Agent, requests: Iterable[ModelRequest]) -> str:
 
 def write(path: str, text: str) -> str:
     """Writes a text without its secrets; gives what there is to say about it. Raises CellError."""
+    if path.endswith((".ipynb", ".py")):
+        raise CellError(
+            f"{path}: a prompt does not take the place of a notebook or of code; write a .json or .txt file"
+        )
     try:
         Path(path).write_text(redact(text), encoding="utf-8")
     except OSError as error:
@@ -57,7 +61,3 @@ def _segment(segment: Segment) -> dict[str, Any]:
         "kept": segment.kept,
         "reason": segment.reason,
     }
-
-
-def _tool(tool: Any) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -61,8 +61,13 @@ def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
     hide_unused_fields: bool = False,
     pull_keys: Keys | None = None,
     push_keys: Keys | None = None,
+    *,
+    to_text: Callable[[Any], str],
 ) -> Blueprint:
-    """The blueprint that an agent's options describe. Raises ConfigError."""
+    """The blueprint that an agent's options describe. Raises ConfigError.
+
+    `to_text`: what a value that is no text is for a model.
+    """
     if system_prompt is not None and instructions is not None:
         raise ConfigError("system_prompt and instructions both give the system prompt; keep one of them")
     if examples_in not in ("messages", "prompt"):
@@ -71,10 +76,12 @@ def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
     declared = Output({**_declared(output), **{k: v for k, v in pushed.items() if k not in (output or {})}})
     message = None if prompt_template is None else template("prompt_template", prompt_template)
     writer, reader = _formatters(formatters, reads=message is not None or len(declared) > 0)
+    if reader is None and len(declared):
+        raise ConfigError("output fields need an answer that is read: formatters say `text`; write [paragraph, json]")
     return Blueprint(
         pieces("system prompt", system_prompt) if instructions is None else template("instructions", instructions),
         "system prompt" if instructions is None else "instructions",
-        message, example_messages(examples), examples_in, declared, writer, reader, bool(hide_unused_fields),
+        message, example_messages(examples, to_text), examples_in, declared, writer, reader, bool(hide_unused_fields),
         _keys("pull_keys", pull_keys), pushed,
     )  # fmt: skip
 

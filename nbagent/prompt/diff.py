@@ -12,14 +12,14 @@ from nbagent.values import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Place = Literal["segments", "examples", "history", "tools", "images", "question"]
-_PLACES: tuple[Place, ...] = ("segments", "examples", "history", "tools", "images")
+PartName = Literal["segments", "examples", "history", "tools", "images", "question"]
+_PARTS: tuple[PartName, ...] = ("segments", "examples", "history", "tools", "images")
 
 
 class Change(Struct, frozen=True):
     """A stretch of one part of the prompt that stays, goes or comes."""
 
-    place: Place
+    part: PartName
     kind: Literal["kept", "removed", "added"]
     items: tuple[Any, ...]
     """Segments, messages, tool schemas or images; of the question its text."""
@@ -33,26 +33,26 @@ class PromptDiff(Struct, frozen=True):
     @classmethod
     def of(cls, one: Prompt, other: Prompt) -> PromptDiff:
         """What makes the other of the one."""
-        found = [c for place in _PLACES for c in _changes(place, getattr(one, place), getattr(other, place))]
+        found = [c for part in _PARTS for c in _changes(part, getattr(one, part), getattr(other, part))]
         found += _changes("question", _said(one), _said(other))
         return cls(tuple(found))
 
     def apply(self, prompt: Prompt) -> Prompt:
         """The other prompt, made of the one. Raises ConfigError for a prompt that it was not made from."""
-        before: dict[Place, list[Any]] = {place: [*getattr(prompt, place)] for place in _PLACES}
+        before: dict[PartName, list[Any]] = {part: [*getattr(prompt, part)] for part in _PARTS}
         before["question"] = _said(prompt)
-        after: dict[Place, list[Any]] = {place: [] for place in before}
+        after: dict[PartName, list[Any]] = {part: [] for part in before}
         for change in self.changes:
             count = len(change.items)
             if change.kind != "added":
-                if tuple(before[change.place][:count]) != change.items:
-                    raise ConfigError(f"this diff was made from another prompt: its {change.place} are not the same")
-                del before[change.place][:count]
+                if tuple(before[change.part][:count]) != change.items:
+                    raise ConfigError(f"this diff was made from another prompt: its {change.part} are not the same")
+                del before[change.part][:count]
             if change.kind != "removed":
-                after[change.place] += change.items
+                after[change.part] += change.items
         if any(before.values()):
             raise ConfigError("this diff was made from another prompt, which has less in it")
-        [*parts] = (tuple(after[place]) for place in _PLACES)
+        [*parts] = (tuple(after[part]) for part in _PARTS)
         segments, examples, history, tools, images = parts
         return Prompt(segments, history, tools, images, examples, next(iter(after["question"]), None))
 
@@ -65,18 +65,28 @@ def _said(prompt: Prompt) -> list[Any]:
     return [] if prompt.question is None else [prompt.question]
 
 
-def _changes(place: Place, one: Sequence[Any], other: Sequence[Any]) -> Iterable[Change]:
+def _changes(part: PartName, one: Sequence[Any], other: Sequence[Any]) -> Iterable[Change]:
     known: list[Any] = []
     keys = [[_key(item, known) for item in items] for items in (one, other)]
-    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=False)
+    same = _common(*keys)  # mostly a conversation that went on; the matcher alone takes quadratic time for it
+    if same:
+        yield Change(part, "kept", tuple(one[:same]))
+    one, other = one[same:], other[same:]
+    matcher = SequenceMatcher(None, keys[0][same:], keys[1][same:], autojunk=False)
     for operation, start, end, new_start, new_end in matcher.get_opcodes():
         if operation == "equal":
-            yield Change(place, "kept", tuple(one[start:end]))
+            yield Change(part, "kept", tuple(one[start:end]))
             continue
         if end > start:
-            yield Change(place, "removed", tuple(one[start:end]))
+            yield Change(part, "removed", tuple(one[start:end]))
         if new_end > new_start:
-            yield Change(place, "added", tuple(other[new_start:new_end]))
+            yield Change(part, "added", tuple(other[new_start:new_end]))
+
+
+def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """With how many equal items both begin."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _key(item: Any, known: list[Any]) -> Any:

@@ -34,27 +34,34 @@ def inputs_of(given: Text | Mapping[str, Any] | Inputs, as_field: AsField) -> In
     if isinstance(given, Mapping):
         fields = cast("Mapping[Any, Any]", given)
         return Inputs((), tuple([_field(name, value, "input", as_field) for name, value in fields.items()]))
-    task = pieces("task", given)
-    if not "".join([piece.text for piece in task]).strip():
-        raise ConfigError(f"task: expected a text that is not empty, or a dict of input fields; got {given!r}")
-    return Inputs(task)
+    inputs = Inputs(pieces("task", given))
+    if not inputs.text.strip():
+        raise _empty(given)
+    return inputs
+
+
+def _empty(given: object) -> ConfigError:
+    return ConfigError(f"task: expected a text that is not empty, or a dict of input fields; got {given!r}")
 
 
 def attributes_of(
-    attributes: Mapping[str, Any], pulled: Mapping[str, str] | None, as_field: AsField
+    attributes: Mapping[str, Any], pulled: Mapping[str, str] | None, pushed: Mapping[str, str], as_field: AsField
 ) -> tuple[Field, ...]:
-    """The attributes that a prompt may use: all, or those that are pulled. Raises ConfigError where one is missing."""
+    """The attributes that a prompt may use: those that are pulled, or else all but those that answers are written to.
+
+    Raises ConfigError where one is missing.
+    """
     missing = [name for name in pulled or () if name not in attributes]
     if pulled and missing:
         said = f" ({pulled[missing[0]]})" if pulled[missing[0]] else ""
         raise ConfigError(f"pull: there is no attribute {missing[0]!r}{said}; set it first")
-    names = tuple(attributes) if pulled is None else tuple(pulled)
+    names = tuple(pulled) if pulled is not None else [name for name in attributes if name not in pushed]
     return tuple([_field(name, attributes[name], "attribute", as_field) for name in names])
 
 
 def _field(name: Any, value: Any, kind: Any, as_field: AsField) -> Field:
-    if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"inputs: a field's name is a text that is not empty; got {name!r}")
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise ConfigError(f"inputs: a field's name is a text of one line that is not empty; got {name!r}")
     if isinstance(value, Field):
         return value
     detail = f"{name}: {type(value).__name__}" if kind == "attribute" else name

@@ -48,7 +48,8 @@ class Draft:
         """What the user says in this run, without what the agent adds."""
         if self.message is not None:
             return "".join([piece.text for piece in self.message])
-        return "\n".join([f"{field.name}: {field.text}" for field in self.fields.values()])
+        pulled = {field.name for field in self.attributes if self.fields.get(field.name) is field}
+        return "\n".join([f"{name}: {field.text}" for name, field in self.fields.items() if name not in pulled])
 
     def query(self, agent: str, history: tuple[Message, ...]) -> ContextQuery:
         """What context providers are asked."""
@@ -84,7 +85,7 @@ class Draft:
         plan = self.blueprint
         found = _segments("system", plan.system_label, self.system)
         if plan.examples_in == "prompt":
-            found += _segments("system", "examples", in_prompt(plan.examples))
+            found += _segments("system", "examples", in_prompt(plan.examples, bare=not found))
         return found
 
     def _user(self, context: tuple[Piece, ...]) -> tuple[Segment, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import types
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Union, cast
+import json
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin
 
 from nbagent.errors import ConfigError
 
@@ -33,19 +33,11 @@ class Output:
 
     def __init__(self, declared: Mapping[str, Any]) -> None:
         fields = {_name(name): _read(name, value) for name, value in declared.items()}
-        self._types = {name: kind for name, (kind, _) in fields.items()}
-        self.described = {name: _described(kind, text) for name, (kind, text) in fields.items()}
+        self._adapters = {name: _adapter(name, kind) for name, (kind, _) in fields.items() if kind is not None}
+        self.described = {
+            name: _described(kind, text, self._adapters.get(name)) for name, (kind, text) in fields.items()
+        }
         """Each name with what the model is told about it."""
-
-    @cached_property
-    def _adapters(self) -> dict[str, Any]:
-        from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
-
-        try:
-            return {name: TypeAdapter(kind) for name, kind in self._types.items() if kind is not None}
-        except PydanticUserError as error:
-            raise ConfigError(f"output: a type that cannot be checked: {str(error).splitlines()[0]}") from None
 
     def checked(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """The answer with its declared fields first, each as its type; others follow as they are.
@@ -83,8 +75,8 @@ class Output:
 
 
 def _name(name: Any) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise ConfigError(f"output: a field's name is a text that is not empty; got {name!r}")
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise ConfigError(f"output: a field's name is a text of one line that is not empty; got {name!r}")
     return name
 
 
@@ -133,22 +125,41 @@ def _type_or_none(node: ast.expr) -> Any:
     return None if isinstance(node, ast.Constant) and node.value is None else _type(node)
 
 
-def _described(kind: Any, text: str) -> str:
+def _adapter(name: str, kind: Any) -> Any:
+    """What checks a value of this type. Raises ConfigError for a type that pydantic does not know."""
+    from pydantic import TypeAdapter
+
+    try:
+        adapter = TypeAdapter[Any](kind)
+        adapter.json_schema()
+    except Exception as error:  # noqa: BLE001 - pydantic has many, and a type's own hooks may raise anything
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError(f"output: {name}: a type that cannot be described or checked: {why}") from None
+    return adapter
+
+
+def _described(kind: Any, text: str, adapter: Any) -> str:
     if kind is None:
         return text
-    return f"{_named(kind)}: {text}" if text else _named(kind)
+    named = _plain(kind) or json.dumps(adapter.json_schema(), ensure_ascii=False)
+    return f"{named}: {text}" if text else named
 
 
-def _named(kind: Any) -> str:
-    """A type as the model reads it; of an Enum or a model what it allows."""
-    if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
-        members: Any = getattr(kind, "__members__", None)
-        if members:
-            return " | ".join(repr(member.value) for member in members.values())
-        schema: Any = getattr(kind, "model_json_schema", None)
-        if schema is not None:
-            import json
-
-            return json.dumps(schema(), ensure_ascii=False)
+def _plain(kind: Any) -> str:
+    """A type of Python's own as it is written, `list[str]`, `int | None`; empty for one that needs a schema."""
+    if kind is type(None):
+        return "None"
+    if kind in _BUILTIN:
         return kind.__name__
-    return str(kind).replace("typing.", "").replace("NoneType", "None")
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal and all(isinstance(value, str | int | bool) for value in inner):
+        return f"one of {', '.join(map(repr, inner))}"
+    names = [_plain(one) for one in inner]
+    if not inner or not all(names):
+        return ""
+    if origin in (Union, UnionType):
+        return " | ".join(names)
+    return f"{origin.__name__}[{', '.join(names)}]" if origin in (list, dict) else ""
+
+
+_BUILTIN = (str, int, float, bool, list, dict)

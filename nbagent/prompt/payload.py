@@ -30,7 +30,8 @@ def payload(
     """The fields of the user's message: message, unused inputs, format rules, output fields, context. What is empty
     has none, but for the message of a template."""
     fields = [] if message is None else [Field(MESSAGE, message)]
-    fields += [_input(field) for field in unused]
+    taken: set[str] = set()
+    fields += [_input(field, taken) for field in unused]
     if rules:
         fields.append(Field(RULES, (Piece(rules, Source("format")),)))
     if output:
@@ -41,11 +42,13 @@ def payload(
     return tuple(fields)
 
 
-def _input(field: Field) -> Field:
-    """An input with a label of its own, so that none passes for a part that is ours."""
-    if field.name.strip().upper() in _RESERVED:
-        return Field(f"{field.name} (input)", field.pieces, field.value)
-    return field
+def _input(field: Field, taken: set[str]) -> Field:
+    """An input with a label of its own, so that none passes for a part that is ours, or for another input."""
+    name = field.name
+    while name in taken or name.strip(" :#<>").upper() in _RESERVED:
+        name = f"{name} (input)"
+    taken.add(name)
+    return field if name == field.name else Field(name, field.pieces, field.value)
 
 
 def _listed(described: Mapping[str, str]) -> str:

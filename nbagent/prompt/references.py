@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _NAME = r"[^\W\d]\w*"
 _CANDIDATE = re.compile(r"\\\{\{|\{\{([^{}\n]*)\}\}")
-_WITH_SLOTS = re.compile(rf"\\\{{\{{?|\{{\{{([^{{}}\n]*)\}}\}}|\{{({_NAME})\}}")
+_WITH_SLOTS = re.compile(rf"\\\{{(?:\{{|(?={_NAME}\}}))|\{{\{{([^{{}}\n]*)\}}\}}|\{{({_NAME})\}}")
 _STEP = rf"""\.(?P<attribute>{_NAME})|\[(?P<index>-?[0-9]{{1,18}})\]|\[(?P<key>"[^"\\]*"|'[^'\\]*')\]"""
 _REFERENCE = re.compile(rf"({_NAME})(?:{re.sub('[?]P<[a-z]+>', '?:', _STEP)})*")
 _STEPS = re.compile(_STEP)
@@ -50,13 +50,15 @@ def render(
 
 
 def render_template(
-    text: str, namespace: Mapping[str, Any], *, where: str, place: str, to_text: Callable[[Any], str]
+    text: str,
+    namespace: Mapping[str, Any],
+    *,
+    where: str,
+    to_text: Callable[[Any], str],
+    lines: Sequence[int] = (),
 ) -> Template:
-    r"""`render` for a template: `{name}` is a place for an input field, and `\{` becomes `{`.
-
-    `place` says where it stands, for errors: `Cell line 4: `.
-    """
-    parts = _parts(text, namespace, _Text(text, where, ()), _WITH_SLOTS, place)
+    r"""`render` for a template: `{name}` is a place for an input field, and `\{name}` becomes `{name}`."""
+    parts = _parts(text, namespace, _Text(text, where, lines), _WITH_SLOTS)
     return tuple(part for part in _rendered(parts, to_text, where) if isinstance(part, Slot) or part.text)
 
 
@@ -98,7 +100,7 @@ class _Lookup:
 
 
 def _parts(
-    text: str, namespace: Mapping[str, Any], errors: _Text, candidate: re.Pattern[str], place: str = ""
+    text: str, namespace: Mapping[str, Any], errors: _Text, candidate: re.Pattern[str]
 ) -> Iterator[str | _Lookup | Slot]:
     end = 0
     for match in candidate.finditer(text):
@@ -108,7 +110,7 @@ def _parts(
         if inner is None and match[0].startswith("\\"):
             yield match[0][1:]
         elif inner is None:
-            yield Slot(match[2], place, f"\\{{{match[2]}}}")
+            yield Slot(match[2], f"\\{{{match[2]}}}")
         elif _REFERENCE.fullmatch(inner.strip()):
             yield _look_up(inner.strip(), namespace, lambda why, match=match: errors.error(match, why))
         elif _is_expression(inner.strip()):

@@ -1,7 +1,7 @@
 """Template: a text with places for fields, `{topic}`, that are filled once.
 
-Only a bare `{identifier}` is a place. JSON, code, `{a.b}`, `{ a }` and LaTeX stay as they are, `{{x}}` gives `{x}`,
-and a value is data: nothing in it is read again.
+Only a bare `{identifier}` is a place. JSON, `{a.b}`, `{ a }`, `{1}` and most code stay as they are; what looks like a
+place and is none, as in LaTeX, is doubled: `{{x}}` gives `{x}`. A value is data: nothing in it is read again.
 
 Source: masfactory's `instructions` and `prompt_template`, with braces that can be written and errors that come once.
 """
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(\{+)([^\W\d]\w*)(\}+)")
 
 
+class UnknownField(ConfigError):
+    """A template has a place without a field. `name`: the field's; `label`: the template's."""
+
+    name = label = ""
+
+
 class Slot(Struct, frozen=True):
     """A place for a field."""
 
     name: str
-    where: str = ""
-    """Where it stands, for errors: `Cell line 4: `."""
     escaped: str = ""
     """How it is written where it is meant as text."""
 
@@ -49,7 +53,7 @@ def _parts(text: str) -> Iterator[str | Slot]:
         # Braces are doubled to be text; what one side has more than the other belongs to what stands around.
         count = min(len(opening), len(closing))
         yield text[end : match.start()] + "{" * (len(opening) - count + count // 2)
-        yield Slot(name, "", f"{{{{{name}}}}}") if count % 2 else name
+        yield Slot(name, f"{{{{{name}}}}}") if count % 2 else name
         yield "}" * (len(closing) - count + count // 2)
         end = match.end()
     yield text[end:]
@@ -93,11 +97,13 @@ def fill(template: Template, fields: Mapping[str, Field], label: str) -> tuple[P
     return tuple([piece for piece in filled if piece.text])
 
 
-def _unknown(slot: Slot, known: Sequence[str], label: str) -> ConfigError:
+def _unknown(slot: Slot, known: Sequence[str], label: str) -> UnknownField:
     near = get_close_matches(slot.name, known, n=3)
     named = f"did you mean {' or '.join(f'{{{name}}}' for name in near)}" if near else f"there {_are(known)}"
     escape = f"; to send it as text, write {slot.escaped}" if slot.escaped else ""
-    return ConfigError(f"{slot.where}{{{slot.name}}} in {label}: no input field of this name; {named}{escape}")
+    error = UnknownField(f"{{{slot.name}}} in {label}: no input field of this name; {named}{escape}")
+    error.name, error.label = slot.name, label
+    return error
 
 
 def _are(known: Sequence[str]) -> str:

@@ -92,6 +92,17 @@ def gated() -> Generator[None]:
         _gate.leave()
 
 
+@contextmanager
+def interrupts(*, awaited: bool) -> Generator[None]:
+    """Around foreign code that no driver runs. `awaited`: an interrupt must not go through an event loop."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if awaited:
+            raise asyncio.CancelledError("stopped by the user") from stop
+        raise
+
+
 def _needs_gate() -> bool:
     """Only the main thread can have a handler, and Python's own already raises on the spot."""
     if sys.platform == "emscripten" or threading.current_thread() is not threading.main_thread():

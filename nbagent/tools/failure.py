@@ -22,10 +22,12 @@ _MAX_CAUSES = 3
 def describe_error(error: BaseException, function: Any) -> tuple[str, str]:
     """What the model reads, and the whole traceback. Never raises.
 
-    The model gets the exception and the last line of the tool's own file that was running: no path, no address.
+    The model gets the exception and the last line of the tool's own file that was running: no path, no address. Of a
+    tool that comes with nbagent no line: it would say nothing, and change with each version.
     """
     core = innermost(function)
-    where = "" if core is None else _where(error.__traceback__, core.__code__)
+    ours = core is not None and core.__module__.partition(".")[0] == __name__.partition(".")[0]
+    where = "" if core is None or ours else _where(error.__traceback__, core.__code__)
     return sound(headline(error) + _causes(error) + where), _whole(error)
 
 

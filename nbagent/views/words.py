@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict, is_dataclass
+from enum import Enum
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -170,6 +172,12 @@ def answer_text(value: Any) -> str:
 
 
 def _repr(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(value, "model_dump"):  # of pydantic
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

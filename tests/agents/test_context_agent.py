@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from nbagent import Agent, ContextBlock, HistoryMemory, ScriptedLLM, tool
-from nbagent.errors import ConfigError
+from nbagent.errors import ConfigError, MemoryFailed
 from nbagent.events import PromptAssembled
 from nbagent.messages import Message
 
@@ -216,3 +216,83 @@ def test_memories_with_insert_are_told_of_completed_runs_only():
     bot.run("second")
     assert notes.blocks == ("Q: second -> ok",)
     assert bot.observe("third").user.endswith("(NOTES) Q: second -> ok")
+
+
+def test_a_memory_that_fails_says_so_and_the_result_is_kept():
+    class Full(Source):
+        def insert(self, question, answer):
+            raise OSError("disk full")
+
+    class Lost:
+        def get_messages(self, query=None, *, top_k=-1):
+            raise KeyError("x")
+
+    bot = agent(["ok"], memories=[Full("F")])
+    with pytest.raises(MemoryFailed, match=r"the run is complete.*Full could not be told of it: OSError: disk full"):
+        bot.run("hi")
+    assert (bot.last.status, bot.last.final_output) == ("completed", "ok")
+    lost = agent(["never"], memories=[Lost()])
+    for call in (lost.observe, lost.run):
+        with pytest.raises(MemoryFailed, match="the memory Lost gives no messages: KeyError: 'x'"):
+            call("hi")
+    assert lost.model.requests == ()
+
+
+@pytest.mark.parametrize("where", ["insert", "get_messages"])
+def test_an_interrupt_in_a_memory_is_an_interrupt_and_a_cancellation_where_it_is_awaited(where):
+    class Slow:
+        def get_messages(self, query=None, *, top_k=-1):
+            if where == "get_messages":
+                raise KeyboardInterrupt
+            return []
+
+        def insert(self, question, answer):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        agent(["ok"], memories=[Slow()]).run("hi")
+
+    async def awaited():
+        task = asyncio.ensure_future(agent(["ok"], memories=[Slow()]).arun("hi"))
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(awaited())
+
+
+def test_a_replay_with_an_active_source_needs_no_template():
+    source = Source("RAG", "x", passive=False, active=True)
+    lang = {"lang": "da"}
+    bot = agent(
+        [ScriptedLLM.tool_call("retrieve_context", {"source": "RAG"}), "ok"],
+        instructions="Speak {lang}.", attributes=lang, retrievers=[source],
+    )  # fmt: skip
+    result = bot.run("hi")
+    del lang["lang"]
+    assert bot.replay(result.events).events == result.events
+
+
+def test_a_tool_that_is_registered_later_is_the_agents_own():
+    def more() -> str:
+        """More."""
+        return "more"
+
+    bot = agent(retrievers=[Source("RAG", passive=False, active=True)])
+    bot.tools.register(more)
+    assert bot.own_tools.names == ("more",)
+    assert bot.tools.names == ("more", "list_context_sources", "retrieve_context")
+
+
+def test_errors_of_our_own_tools_hold_no_line_of_ours():
+    bot = agent(retrievers=[Source("RAG", passive=False, active=True)])
+    [message] = bot.act([{"name": "retrieve_context", "arguments": {"source": "X"}}])
+    assert message.content == "ValueError: Unknown context source: X. Available: ['RAG']"
+
+
+def test_pushed_fields_are_no_input_of_the_next_run_and_attributes_are_nobodys_words():
+    bot = agent(['{"mood": "gay"}'] * 2, attributes={"city": "Oslo"}, push_keys=["mood"])
+    bot.run({"topic": "T"})
+    prompt = bot.observe({"topic": "T"})
+    assert "mood:" not in prompt.user
+    assert "city:\nOslo" in prompt.user
+    assert [m.content for m in bot.history] == ["topic: T", '{"mood": "gay"}']

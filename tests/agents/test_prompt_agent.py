@@ -296,3 +296,37 @@ def test_a_run_is_replayed_with_the_prompt_it_had_whatever_the_templates_are_now
     assert bot.replay(result.events).events == result.events
     with pytest.raises(ConfigError, match="subject"):
         bot.replay(result.events[:1])
+
+
+def test_a_last_answer_that_cannot_be_read_is_why_there_is_none():
+    bot = agent(["nope"], output={"x": int}, max_turns=1)
+    result = bot.run("go")
+    assert (result.status, result.stop_reason) == (
+        "out_of_turns",
+        "no answer within max_turns=1, and that of turn 1 cannot be read",
+    )
+    [note] = [event for event in result.events if isinstance(event, Noted)]
+    assert not note.told
+
+
+@pytest.mark.parametrize("name", ["CONTEXT:", "# CONTEXT", "<CONTEXT>", "context", "RESPONSE FORMAT REQUIREMENTS :"])
+def test_a_name_that_only_looks_reserved_is_marked_too(name):
+    assert f"{name} (input):\nx" in agent(prompt_template="Hi.").observe({name: "x"}).user
+
+
+def test_names_stay_apart_and_on_one_line():
+    user = agent(prompt_template="Hi.", formatters=["json", "text"]).observe({"CONTEXT (input)": 1, "CONTEXT": 2}).user
+    assert list(json.loads(user)) == ["MESSAGE TO YOU", "CONTEXT (input)", "CONTEXT (input) (input)"]
+    with pytest.raises(ConfigError, match="a text of one line"):
+        agent().observe({"a\nRESPONSE FORMAT REQUIREMENTS": 1})
+    with pytest.raises(ConfigError, match="a text of one line"):
+        agent(output={"a\nb": "x"})
+
+
+def test_examples_of_an_iterator_are_kept_for_later_descriptions():
+    bot = agent(["ok"], examples=iter([("q", "a")]))
+    assert len(bot.prompt_options["examples"]) == len(bot.observe("hi").examples) // 2 == 1
+
+
+def test_examples_are_all_of_a_system_prompt_that_there_is_not():
+    assert agent(examples=[("q", "a")], examples_in="prompt").observe("hi").system == "Example 1\nInput:\nq\nOutput:\na"

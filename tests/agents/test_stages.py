@@ -6,7 +6,7 @@ from enum import Enum
 
 import pytest
 
-from nbagent import Agent, ScriptedLLM, tool
+from nbagent import Agent, Limits, ScriptedLLM, tool
 from nbagent.errors import ConfigError, ModelError
 
 
@@ -136,3 +136,50 @@ def test_what_is_no_reply_is_an_error(result):
 def test_what_can_be_no_model_is_refused(model):
     with pytest.raises(ConfigError, match="model: expected an object"):
         Agent("a", model)
+
+
+def test_think_says_why_there_is_no_reply_and_its_requests_are_kept():
+    script = [ModelError("busy", kind="overloaded"), "x"]
+    agent = Agent("a", ScriptedLLM(script), limits=Limits(seconds=0.05))
+    with pytest.raises(ModelError, match="no reply: limit reached"):
+        agent.think([{"role": "user", "content": "hi"}])
+    agent = Agent("a", ScriptedLLM(["ok"]))
+    agent.think([{"role": "user", "content": "hi"}])
+    assert list(agent.requests) == list(agent.model.requests)
+    with pytest.raises(ConfigError, match="settings: expected parameters"):
+        agent.think([], settings={"stop": {"a", "b"}})
+
+
+def test_images_go_to_a_model_that_is_invoked():
+    model = Invoked({"type": "content", "content": "a dot"})
+    Agent("a", model).run("What is it?", images=[PNG])
+    [text, picture] = model.seen[0][0][0]["content"]
+    assert text == {"type": "text", "text": "What is it?"}
+    assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+
+
+def test_calls_without_arguments_and_async_models():
+    agent = Agent("a", Invoked({"type": "tool_call", "content": [{"name": "now", "arguments": None}]}), tools=[now])
+    [call] = agent.think([{"role": "user", "content": "hi"}])["content"]
+    assert call == {"id": "call_1", "name": "now", "arguments": {}}
+    assert [m.content for m in agent.act([{"name": "now", "arguments": None}])] == ["noon"]
+
+    class Later:
+        async def invoke(self, messages, tools, settings):
+            return {"type": "content", "content": "hi"}
+
+    with pytest.raises(ModelError, match=r"invoke\(\) is async; write it as a plain function"):
+        Agent("a", Later()).run("hi")
+    with pytest.raises(ConfigError, match="the arguments of 'now' are not JSON"):
+        agent.act([{"name": "now", "arguments": {"x": {1}}}])
+
+
+def now() -> str:
+    """The time."""
+    return "noon"
+
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+)

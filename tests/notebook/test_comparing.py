@@ -67,6 +67,7 @@ def test_runs_of_a_saved_notebook_are_compared_with_runs_of_now(named, tmp_path)
         ("old.ipynb:cat bot", "no output of run 1 of agent 'cat'; it has none"),
         ("none.ipynb:bot bot", "none.ipynb: cannot be read"),
         ("text.ipynb:bot bot", "this is not a notebook"),
+        ("odd.ipynb:bot bot", "this is not a notebook"),
         ("bot", "takes two runs"),
         ("'bot bot", "takes two runs"),
     ],
@@ -74,6 +75,7 @@ def test_runs_of_a_saved_notebook_are_compared_with_runs_of_now(named, tmp_path)
 def test_what_cannot_be_compared_says_so(named, tmp_path, names, says):
     save(tmp_path / "old.ipynb", *named.run(CELL))
     (tmp_path / "text.ipynb").write_text("[]")
+    (tmp_path / "odd.ipynb").write_text('{"cells": [{"outputs": [{"data": {"text/plain": 5}}]}]}')
     with pytest.raises(CellError, match=says):
         named.run(f"%prompt diff {names}")
 
@@ -108,6 +110,8 @@ def test_prompts_requests_and_diffs_go_into_files(named, tmp_path):
     assert [len(json.loads(line)["messages"]) for line in lines] == [2, 4]
     named.run("%prompt diff bot@1 bot@2 --to diff.txt")
     assert (tmp_path / "diff.txt").read_text().startswith("--- bot@1\n+++ bot@2\n")
+    with pytest.raises(CellError, match="does not take the place of a notebook"):
+        named.run("%prompt bot --to old.ipynb")
     with pytest.raises(CellError, match=r"no/where\.json: cannot be written"):
         named.run("%prompt bot --to no/where.json")
 

@@ -39,11 +39,45 @@ def test_what_is_asked_for_by_name_and_what_is_missing(shell):
 
 
 def test_secrets_and_agents_stay_out_and_long_values_are_cut(shell):
-    run(shell, "api_key = 'sk-proj-' + 'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0a'", "long = 'x' * 9_000",
-        "%%agent bot\nscript: [hi]\n---\nhello")  # fmt: skip
-    found = texts(NotebookContext(cells=0, shell=shell.shell))
-    assert [text[:10] for text in found] == ["long = xxx"]
+    run(
+        shell,
+        "api_key = 'sk-proj-' + 'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0a'",
+        "password = 'hunter2'; pw = 'hunter2'; dbPassword = 'hunter2'\ncfg = {'db': {'token': 'hunter2'}}",
+        "os_environ = {'X_API_KEY': 'hunter2'}\nkeyboard = 'qwerty'; tokens = 3",
+        "long = 'x' * 9_000",
+        "%%agent bot\nscript: [hi]\n---\nhello",
+    )
+    found = texts(NotebookContext(cells=9, shell=shell.shell))
+    assert "hunter2" not in str(found)
+    assert [text[:18] for text in found] == [
+        "long = " + "x" * 11,
+        "tokens = 3",
+        "keyboard = qwerty",
+        "long = 'x' * 9_000",
+    ]
     assert found[0].endswith("… (9,007 characters)")
+
+
+def test_what_was_set_last_comes_first_and_cells_are_as_they_were_typed(shell):
+    run(shell, "a = 1", "b = 2", "%time a = 3", "a = 4", "c = 5")
+    assert texts(NotebookContext(cells=3, shell=shell.shell)) == [
+        "c = 5",
+        "a = 4",
+        "b = 2",
+        "a = 4",
+        "%time a = 3",
+        "b = 2",
+    ]
+
+
+def test_only_what_is_given_is_described(shell):
+    run(
+        shell,
+        "made = []\nclass Big(dict):\n    def items(self):\n        made.append(1)\n        return super().items()",
+        "b1, b2, b3, b4 = Big(x=1), Big(x=1), Big(x=1), Big(x=1)",
+    )
+    assert len(texts(NotebookContext(["b1", "b2", "b3", "b4"], shell=shell.shell), top_k=1)) == 1
+    assert len(shell.ns["made"]) <= 2
 
 
 def test_a_cell_may_use_it_and_sees_what_is_there_now(shell):

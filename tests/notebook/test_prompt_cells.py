@@ -193,3 +193,123 @@ def one() -> str: return "1"
     named.run("%%agent bot --max-turns 3\nhi")
     assert named.ns["bot"].own_tools.names == ("one",)
     assert named.ns["bot"].tools.names == ("one", "list_context_sources", "retrieve_context")
+
+
+def test_a_header_that_speaks_of_this_run_only_leaves_the_agent_as_it_is(named):
+    named.run(WRITER)
+    named.ns["writer"].model.position = 0
+    named.run("%%agent writer\ninputs: {topic: cats, words: 3, audience: all}\nout: r\n---\n")
+    assert named.ns["r"].prompt.user.startswith("MESSAGE TO YOU:\nWrite about cats in 3 words.\n")
+    assert named.ns["r"].final_output["score"] == 8
+
+
+def test_pull_in_a_function_reads_its_own_variables(named):
+    named.run("town = 'GLOBAL'\ndef f():\n    town = 'Oslo'\n"
+              "    %agent --script s --pull town --prompt-template \"Hi {town}\" --formatters paragraph,text b go\n"
+              "s = ['ok']\nf()")  # fmt: skip
+    assert named.ns["b"].last.prompt.user.startswith("MESSAGE TO YOU:\nHi Oslo\n")
+
+
+def test_references_are_looked_up_wherever_a_text_stands(named):
+    named.run("lang = 'Dan\"ish'")
+    named.run("""%%agent bot
+script: ['{"mood": "x"}']
+inputs: {doc: {title: "{{lang}}", tags: ["{{lang}}", 1]}}
+output: {mood: "in {{lang}}"}
+push: {mood: "in {{lang}}"}
+examples: [[{q: "{{lang}}"}, "{{lang}}"]]
+---
+go""")
+    prompt = named.ns["bot"].last.prompt
+    assert "{{" not in prompt.user
+    assert 'doc:\n{"title": "Dan\\"ish", "tags": ["Dan\\"ish", 1]}' in prompt.user
+    assert '"mood": "in Dan\\"ish"' in prompt.user
+    assert [m.content for m in prompt.examples] == ['{"q": "Dan\\"ish"}', 'Dan"ish']
+
+
+@pytest.mark.parametrize("name", ["bot", "other", "r", "In", "Out", "_x"])
+def test_an_answer_takes_the_place_of_no_agent_and_of_nothing_of_ipython(named, name):
+    named.run("%%agent other\nscript: [ok]\n---\nhi")
+    with pytest.raises(CellError, match=f"push: '{name}' is "):
+        named.run(f"%%agent bot\nscript: ['{{}}']\nout: r\npush: [{name}]\n---\ngo")
+    assert "bot" not in named.ns
+
+
+BLOCK = """%%agent bot
+script: [ok]
+inputs: {topic: x}
+prompt_template: |
+  One {topic}
+  Two {{thing}}
+  Three {topik}
+---
+"""
+
+
+def test_errors_name_the_line_that_is_wrong(named):
+    with pytest.raises(CellError, match=r"Cell line 6: `\{\{thing\}\}` in prompt_template: no variable `thing`"):
+        named.run(BLOCK)
+    named.run("thing = 1")
+    with pytest.raises(CellError, match=r"Cell line 7: \{topik\} in prompt_template"):
+        named.run(BLOCK)
+    for header, line in (
+        ("instructions:\n  - a\n  - '{{none}}'", 4),
+        ("system: |\n  a\n  {{none}}", 4),
+        ("inputs:\n  a: 1\n  b: '{{none}}'", 4),
+        ("inputs: {a: ['{{none}}']}", 2),
+        ("examples:\n  - [a, '{{none}}']", 3),
+    ):
+        with pytest.raises(CellError, match=rf"Cell line {line}: `\{{\{{none\}}\}}` in "):
+            named.run(f"%%agent bot\n{header}\nscript: [ok]\n---\ngo")
+
+
+def test_a_later_cell_is_not_told_of_lines_of_an_earlier_one(named):
+    named.run(BLOCK.replace("topik", "topic").replace("{{thing}}", "t").replace("[ok]", "['{}', '{}']"))
+    for later in ("%%agent bot\nTell me", "%agent bot Tell me", "%prompt bot Birds"):
+        with pytest.raises(ConfigError, match=r"^\{topic\} in prompt_template: no input field") as raised:
+            named.run(later)
+        assert "line" not in str(raised.value)
+
+
+def test_a_backslash_before_anything_else_stays(named):
+    named.run("%%agent bot\nscript: [ok]\ninstructions: 'Sets \\{1, 2\\}, \\{ a }, \\{word}, \\alpha{}'\n---\ngo")
+    assert named.ns["bot"].last.prompt.system == "Sets \\{1, 2\\}, \\{ a }, {word}, \\alpha{}"
+
+
+def test_a_task_that_stands_twice_is_an_error(named):
+    with pytest.raises(CellError, match="Cell line 6: the task stands here and under `inputs`, too"):
+        named.run("%%agent bot\nscript: [ok]\nprompt_template: Do {task}\ninputs: {task: one}\n---\ntwo")
+
+
+def test_dry_binds_nothing_and_shows_a_template_before_any_call(named):
+    text = named.text("%%agent bot --dry\nscript: [ok]\nprompt_template: Tell a joke.\n---\n")
+    assert "Tell a joke." in text
+    assert "bot" not in named.ns
+    with pytest.raises(ConfigError, match=r"Cell line 2|\{topic\}"):
+        named.run("%%agent bot --dry\nscript: [ok]\nprompt_template: On {topic}.\n---\n")
+
+
+def test_the_prompt_line_takes_input_fields(named):
+    named.run("%%agent bot\nscript: [ok]\nprompt_template: On {topic}. {task}\n---\n")
+    text = named.text("""%prompt bot --inputs '{"topic": "{{subject}}"}' Be quick.""")
+    assert "On DAGs. Be quick." in text
+    assert "not sent" in text
+    with pytest.raises(CellError, match="`--inputs` must be a mapping"):
+        named.run("%prompt bot --inputs topic")
+
+
+def test_options_keep_policy_and_attributes(named):
+    named.run("""
+from nbagent import Agent, ContextPolicy, ScriptedLLM
+class Docs:
+    context_label = "DOCS"
+    def get_blocks(self, query, *, top_k=8): return ["one", "two", "three"]
+docs = Docs()
+bot = Agent("bot", ScriptedLLM(['{"mood": "x"}'] * 3), prompt_template="Hi {city}", attributes={"city": "Oslo"},
+            context_policy=ContextPolicy(limit=1))
+""")
+    named.run("%%agent bot --context docs --push mood\ngo")
+    prompt = named.ns["bot"].last.prompt
+    assert prompt.user.startswith("MESSAGE TO YOU:\nHi Oslo\n")
+    assert prompt.user.endswith("[Context]\n(DOCS) one")
+    assert named.ns["mood"] == "x"

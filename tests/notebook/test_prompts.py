@@ -211,3 +211,23 @@ def test_the_line_says_in_which_cell_a_variable_was_set_and_saved_outputs_do_not
         assert "variable first: int (cell [1], line 1)" in text
     [dry] = shell.run("%%agent bot --dry\nHow is {{city}}?")
     assert "cell [" not in dry["text/plain"]
+
+
+def test_places_are_those_of_the_notebooks_own_names(shell):
+    for source in (
+        "city = 'Rome'",
+        "%%time\ncity = 'Paris'",
+        "def helper():\n    city = 'Local'\n    return [city for city in 'ab']\nother = [city for city in 'ab']",
+        "mood = 'old'",
+    ):
+        shell.shell.run_cell(source, store_history=True).raise_error()
+    cell = '%%agent bot\nscript: [\'{"mood": "gay"}\', ok]\npush: [mood]\nsystem: In {{city}}.\n---\ngo'
+    shell.shell.run_cell(cell, store_history=True).raise_error()
+    text = shell.text("%prompt bot")
+    assert "variable city: str (cell [2], line 2)" in text
+    assert "variable mood: str (" in shell.text("%prompt bot {{mood}}?")
+    assert "cell [" not in shell.text("%prompt bot {{mood}}?").partition("variable mood")[2].partition("\n")[0]
+    shell.run(
+        "from nbagent import Agent\nbot = Agent('bot', object(), prompt_template='{city}', attributes={'city': 'X'})"
+    )
+    assert "attribute city: str (user" in shell.text("%prompt bot hi")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,3 +64,24 @@ def test_tools_that_are_equal_are_kept_whatever_the_order_of_their_keys():
     pairs = [("x", 1), ("y", 2)]
     one, other = (Prompt((), (), (ToolSchema("a", "", dict(some)),)) for some in (pairs, pairs[::-1]))
     assert not PromptDiff.of(one, other)
+
+
+def test_a_conversation_that_went_on_costs_the_same_for_each_message():
+    def calls(size):
+        history = tuple(Message(role, "again") for _ in range(size) for role in ("user", "assistant"))
+        one, other = Prompt((), history), Prompt((), (*history, Message("user", "more")))
+        count = 0
+
+        def profile(frame, event, argument):
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(profile)
+        try:
+            diff = PromptDiff.of(one, other)
+        finally:
+            sys.setprofile(None)
+        assert diff.apply(one) == other
+        return count
+
+    assert calls(4_000) <= 5 * calls(1_000)

@@ -87,7 +87,7 @@ def test_pieces_know_where_they_come_from():
 
 
 def in_cell(text, **names):
-    return render_template(text, names, where="instructions", place="Cell line 2: ", to_text=str)
+    return render_template(text, names, where="instructions", to_text=str)
 
 
 def test_in_a_cell_double_braces_are_the_notebooks():
@@ -100,6 +100,6 @@ def test_in_a_cell_double_braces_are_the_notebooks():
     ]  # fmt: skip
 
 
-def test_in_a_cell_an_unknown_field_names_its_line_and_the_escape_there():
-    with pytest.raises(ConfigError, match=r"Cell line 2: \{topic\} in instructions: .*write \\\{topic\}"):
+def test_in_a_cell_an_unknown_field_names_the_escape_that_is_used_there():
+    with pytest.raises(ConfigError, match=r"\{topic\} in instructions: .*write \\\{topic\}"):
         fill(in_cell("{topic}"), {}, "instructions")
