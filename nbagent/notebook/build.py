@@ -152,6 +152,16 @@ def find(name: str, namespace: Namespace) -> Agent | None:
     return value
 
 
+def known(name: str, namespace: Namespace) -> Agent:
+    """The agent of this name. Raises CellError with the names that there are."""
+    agent = find(name, namespace)
+    if agent is None:
+        names = agents(namespace)
+        there = f"there are: {', '.join(names)}" if names else "there are no agents yet"
+        raise CellError(f"no agent {name!r}; {there}")
+    return agent
+
+
 def agents(namespace: Namespace) -> list[str]:
     """The names that hold agents, in the order in which they came."""
     return [name for name, value in namespace.items() if isinstance(value, Agent) and not name.startswith("_")]

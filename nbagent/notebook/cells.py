@@ -9,24 +9,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError, MissingKey
-from nbagent.notebook.build import Namespace, agents, build, draft, find, images
+from nbagent.notebook.build import Namespace, build, draft, images, known
 from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
-from nbagent.notebook.described import input_fields, inputs, text
+from nbagent.notebook.described import inputs, text
 from nbagent.notebook.identity import CellIdentity
-from nbagent.notebook.prompts import parse_prompt
 from nbagent.notebook.show import Output, show
 from nbagent.prompt.inputs import Inputs
 from nbagent.redact import know_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
 
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Image
-    from nbagent.notebook.prompts import RunName
     from nbagent.runtime.result import RunResult
 
 
@@ -85,51 +83,9 @@ class Cells:
 
     def run_prompt(self, line: str, local: Mapping[str, Any] | None) -> None:
         """A `%prompt` line: what a run would send, what one has sent, or how two differ."""
-        from nbagent.notebook import dry, writing
+        from nbagent.notebook.prompt_line import run_prompt
 
-        namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
-        asked = parse_prompt(line)
-        if asked.other is not None:
-            changed = self._compared(asked.run, asked.other, namespace)
-            self._hand_over(asked.to, lambda: changed["text/plain"] + "\n", lambda: changed)
-            return
-        agent = self._found(asked.run.name, namespace)
-        if asked.requests is not None:
-            requests = list(agent.requests)[-asked.requests :]
-            self._hand_over(
-                asked.to, lambda: writing.requests_text(agent, requests), lambda: dry.requests(agent, requests)
-            )
-            return
-        task = text(asked.task, namespace, "task")
-        given = task if asked.inputs is None else Inputs(task, input_fields(asked.inputs, namespace))
-        prompt = agent.observe(given) if asked.task or asked.inputs is not None else None
-        run = dry.prompt_of(agent, asked.run.number) if prompt is None else prompt
-        shown = dry.shown(agent, prompt, namespace) if prompt else dry.shown_again(agent, asked.run.number, namespace)
-        self._hand_over(asked.to, lambda: writing.prompt_text(agent, run), lambda: shown)
-
-    def _hand_over(self, file: str, written: Callable[[], str], shown: Callable[[], dict[str, str]]) -> None:
-        """Into a file, where the line names one; else as the output."""
-        from nbagent.notebook.writing import write
-
-        show(self._shell, {"text/plain": write(file, written())} if file else shown())
-
-    def _compared(self, one: RunName, other: RunName, namespace: Namespace) -> dict[str, str]:
-        from nbagent.notebook.comparing import compared, lines_of, saved
-        from nbagent.notebook.dry import prompt_of
-
-        first, second = (
-            saved(run.file, run.name, run.number)
-            if run.file
-            else lines_of(prompt_of(self._found(run.name, namespace), run.number))
-            for run in (one, other)
-        )
-        return compared(first, second, (str(one), str(other)))
-
-    def _found(self, name: str, namespace: Namespace) -> Agent:
-        agent = find(name, namespace)
-        if agent is None:
-            raise CellError(f"no agent {name!r}; {_agents(self._namespace)}")
-        return agent
+        run_prompt(self._shell, line, ChainMap(dict(local or {}), self._namespace))
 
     def _run(self, job: Job | None) -> None:
         if job is None:
@@ -191,7 +147,8 @@ class Cells:
             from nbagent.notebook import dry
 
             agent, key = draft(cell, namespace, self._namespace), self._identity.key_to_come(self._shell)
-            show(self._shell, dry.shown(agent, agent.observe(given or Inputs(), images=shown, key=key)))
+            prompt = agent.observe(given or Inputs(), images=shown, key=key)
+            dry.show_prompt(self._shell, dry.shown(agent, prompt), prompt)
             return None
         try:
             agent = self._built(cell, namespace, given)
@@ -231,12 +188,4 @@ class Cells:
             )
         if rest:
             raise CellError(f"`%agent reset NAME` takes one name; got {rest!r} after it")
-        agent = find(name, namespace)
-        if agent is None:
-            raise CellError(f"no agent {name!r} to reset; {_agents(self._namespace)}")
-        agent.reset()
-
-
-def _agents(namespace: Namespace) -> str:
-    names = agents(namespace)
-    return f"there are: {', '.join(names)}" if names else "there are no agents yet"
+        known(name, namespace).reset()

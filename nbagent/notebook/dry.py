@@ -10,12 +10,17 @@ from nbagent.models.remote import RemoteModel
 from nbagent.models.wires import anthropic, chat, responses
 from nbagent.notebook.attributes import NotebookAttributes
 from nbagent.notebook.places import located
+from nbagent.notebook.show import show
+from nbagent.redact import redact
 from nbagent.views.dry import Dry, Wire, dry_bundle
+from nbagent.views.parameters import schema_text
 from nbagent.views.safe import visible
 from nbagent.views.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Prompt
@@ -58,6 +63,20 @@ def shown_again(agent: Agent, number: int | None = None, namespace: Mapping[str,
     which = agent.name if number is None else f"{agent.name}@{number}"
     note, command = "sent" if run.turns else "not sent", f"%prompt {which} --to FILE"
     return dry_bundle(Dry(agent.name, run.model, run.mode, note, _placed(agent, prompt, namespace), bodies, command))
+
+
+def show_prompt(shell: InteractiveShell, bundle: dict[str, str], prompt: Prompt) -> None:
+    """A prompt's view; where it had no room for everything, all of it follows as JSON that opens with one click."""
+    show(shell, bundle)
+    if 'class="nbagent-cut"' in bundle["text/html"]:
+        show(shell, _whole(prompt), {"application/json": {"expanded": False}})
+
+
+def _whole(prompt: Prompt) -> dict[str, Any]:
+    said: dict[str, Any] = {f"{n} {m.role}": redact(m.content) for n, m in enumerate(prompt.messages, 1)}
+    said |= {f"tool {tool.name}": redact(schema_text(tool)) for tool in prompt.tools}
+    # JupyterLab opens the outermost object, and no other.
+    return {"application/json": {"the whole prompt": said}, "text/plain": f"all of it as JSON: {', '.join(said)}"[:200]}
 
 
 def wires(agent: Agent, request: ModelRequest) -> Iterator[Wire]:

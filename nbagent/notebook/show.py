@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from nbagent.runtime.result import RunResult
 
 
-def show(shell: InteractiveShell, data: dict[str, Any]) -> None:
+def show(shell: InteractiveShell, data: dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
     """Displays a MIME bundle as one output."""
-    shell.display_pub.publish(data)  # pyright: ignore[reportUnknownMemberType]
+    shell.display_pub.publish(data, metadata)  # pyright: ignore[reportUnknownMemberType]
 
 
 class Output:

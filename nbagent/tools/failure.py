@@ -26,7 +26,7 @@ def describe_error(error: BaseException, function: Any) -> tuple[str, str]:
     tool that comes with nbagent no line: it would say nothing, and change with each version.
     """
     core = innermost(function)
-    ours = core is not None and core.__module__.partition(".")[0] == __name__.partition(".")[0]
+    ours = core is not None and (core.__module__ or "").partition(".")[0] == __name__.partition(".")[0]
     where = "" if core is None or ours else _where(error.__traceback__, core.__code__)
     return sound(headline(error) + _causes(error) + where), _whole(error)
 

@@ -183,3 +183,20 @@ PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
 )
+
+
+def test_nothing_acts_before_somebody_has_seen_the_call_and_what_was_edited_is_what_runs():
+    paid = []
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return f"paid {amount}"
+
+    agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call("pay", {"amount": 500})]), tools=[pay])
+    thought = agent.think(agent.observe("Pay.").messages)
+    [call] = thought["content"]
+    assert (call["name"], call["arguments"], paid) == ("pay", {"amount": 500}, [])
+    assert [m.content for m in agent.act([{**call, "arguments": {"amount": 5}}])] == ["paid 5"]
+    assert paid == [5]

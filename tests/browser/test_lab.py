@@ -119,3 +119,16 @@ def test_an_error_is_one_line(open_lab):
     assert error["output_type"] == "error"
     assert len(lab.text(1).strip().splitlines()) == 1
     assert "model" in lab.text(1)
+
+
+def test_of_a_prompt_that_has_no_room_the_rest_is_one_click_away(open_lab):
+    words = "words = ' '.join(f'word{n}' for n in range(25_000))"
+    cell = "%%agent bot --dry\nscript: [ok]\n---\n{{words}}"
+    lab = open_lab("long_prompt.ipynb", [f"%load_ext nbagent\n{words}", cell])
+    lab.run_all()
+    view, _ = lab.outputs(1)
+    assert len("".join(view["data"]["text/html"]).encode()) <= 64 * 1024
+    tree = lab.page.locator(".jp-RenderedJSON").first
+    assert "word12000" not in lab.page.locator(".jp-OutputArea").all_inner_texts()[-1]
+    tree.locator("text=the whole prompt").click()
+    lab.page.wait_for_function("() => document.querySelector('.jp-RenderedJSON').innerText.includes('word12000')")

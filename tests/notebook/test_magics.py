@@ -512,7 +512,7 @@ def test_a_task_with_a_line_of_its_own_is_a_task(shell):
 def test_reset_names_the_agents_there_are(shell):
     shell.run("%%agent bot\nscript: [one]\n---\nhello")
     shell.run("%%agent cat\nscript: [one]\n---\nhello")
-    with pytest.raises(CellError, match=r"no agent 'agent' to reset; there are: bot, cat"):
+    with pytest.raises(CellError, match=r"no agent 'agent'; there are: bot, cat"):
         shell.run("%agent reset")
 
 

@@ -24,17 +24,38 @@ def named(shell, monkeypatch):
     return shell
 
 
+PLAIN = "tools: [look]\nsystem: Be brief. \u00fc\nmax_tokens: 9\n---\n{{{{name}}}} says hello"
+MADE = """tools: [look]
+instructions: Be {{tone}}.
+prompt_template: "On {{topic}}: {{task}}"
+inputs: {{topic: "{{{{name}}}}", tone: brief, words: 5}}
+output: {{mood: in one word}}
+formatters: json
+examples: [[q, a]]
+context: [notes, rag]
+---
+{{{{name}}}} says hello"""
+PROVIDERS = """
+class Notes:
+    context_label = "NOTES"
+    def get_blocks(self, query, *, top_k=8): return [f"a note on {query.query_text}"]
+class Rag(Notes):
+    passive, active = False, True
+notes, rag = Notes(), Rag()
+"""
+
+
+@pytest.mark.parametrize("rest", [PLAIN, MADE])
 @pytest.mark.parametrize(("api", "path"), [("chat", ""), ("responses", "api: responses\n"), ("anthropic", "")])
-def test_what_dry_shows_is_what_is_sent_to_the_byte(named, server, api, path, monkeypatch):
+def test_what_dry_shows_is_what_is_sent_to_the_byte(named, server, api, path, rest, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-" + "0123456789" * 3)
     model = "model: anthropic:m\n" if api == "anthropic" else f"model: m\nbase_url: {server.url}\n{path}"
-    cell = (
-        f"%%agent bot{{}}\n{model}tools: [look]\nsystem: Be brief. \u00fc\nmax_tokens: 9\n---\n{{{{name}}}} says hello"
-    )
+    named.run(PROVIDERS)
+    cell = f"%%agent bot{{}}\n{model}{rest}"
     [output] = named.run(cell.format(" --dry"))
     assert server.requests == []
-    server.play(reply(api, True, text="Hi."))
+    server.play(reply(api, True, text='{"mood": "gay"}'))
     named.run(cell.format(""))
     [request] = server.requests
     shown = output["text/plain"].split("\n")
@@ -195,7 +216,7 @@ def test_a_prompt_is_a_line_and_no_cell(named):
 
 def test_a_long_prompt_is_shown_with_the_middle_of_its_requests_left_out(named):
     named.run("long = 'word ' * 60_000")
-    [output] = named.run("%%agent bot --dry\nscript: [a]\nsystem: '{{long}}'\n---\nhello")
+    output, _ = named.run("%%agent bot --dry\nscript: [a]\nsystem: '{{long}}'\n---\nhello")
     assert "characters left out" in output["text/plain"]
     assert len(output["text/html"]) < 500_000
 
@@ -231,3 +252,19 @@ def test_places_are_those_of_the_notebooks_own_names(shell):
         "from nbagent import Agent\nbot = Agent('bot', object(), prompt_template='{city}', attributes={'city': 'X'})"
     )
     assert "attribute city: str (user" in shell.text("%prompt bot hi")
+
+
+def test_of_a_prompt_that_has_no_room_all_follows_one_click_away(shell):
+    shell.run("words = ' '.join(f'word{n}' for n in range(25_000)) + ' sk-proj-' + 'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0a'")
+    short = shell.run("%%agent bot --dry\nscript: [ok]\n---\nhello")
+    assert len(short) == 1
+    view, whole = shell.run("%%agent bot --dry\nscript: [ok]\nsystem: Be brief.\n---\n{{words}}")
+    assert len(view["text/html"].encode()) <= 64 * 1024
+    said = whole["application/json"]["the whole prompt"]
+    assert said["1 system"] == "Be brief."
+    assert said["2 user"].startswith("word0 word1 ")
+    assert said["2 user"].endswith(" word24999 ‹redacted key›")
+    assert whole["text/plain"] == "all of it as JSON: 1 system, 2 user"
+    assert shell.shell.display_pub.outputs[-1]["metadata"]["application/json"]["expanded"] is False
+    shell.run("%%agent bot\nscript: [ok]\n---\n{{words}}")
+    assert len(shell.run("%prompt bot")) == 2
