@@ -9,6 +9,7 @@ from nbagent.errors import ConfigError
 from nbagent.mcp.content import content
 from nbagent.mcp.listing import every
 from nbagent.messages import Message
+from nbagent.prompt.template import escaped
 from nbagent.tools.text import sound
 from nbagent.values import Struct
 
@@ -53,6 +54,31 @@ def get_prompt(session: Session, name: str, arguments: Mapping[str, Any]) -> tup
         return (await client.get_prompt(name, texts)).messages
 
     return tuple(_message(each) for each in session.ask(f"prompt {name!r}", request))
+
+
+def get_template(session: Session, name: str) -> str:
+    """The text of a prompt, with `{argument}` for each of its arguments and all other braces doubled.
+
+    The server is given a stand-in for each argument. Raises ConfigError where there is no such prompt, or where what it
+    makes of an argument is something else.
+    """
+    known = {prompt.name: prompt for prompt in list_prompts(session)}
+    arguments = known[name].arguments if name in known else ()
+    text = "\n\n".join(message.content for message in get_prompt(session, name, {a: _stand_in(a) for a in arguments}))
+    lost = [argument for argument in arguments if _stand_in(argument) not in text]
+    if lost:
+        raise ConfigError(
+            f"prompt {name!r} of the MCP server {session.label!r} is no plain template: {', '.join(lost)} is not in "
+            f"its text as it was given; call prompt({name!r}, …) with a value"
+        )
+    text = escaped(text)
+    for argument in arguments:
+        text = text.replace(_stand_in(argument), f"{{{argument}}}")
+    return text
+
+
+def _stand_in(argument: str) -> str:
+    return f"‹{argument}›"
 
 
 async def _listed(client: Client) -> list[MCPPrompt]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nbagent.mcp.listing import every
 from nbagent.mcp.naming import chosen, valid_names
 from nbagent.mcp.options import checked_seconds, checked_target
-from nbagent.mcp.prompts import MCPPrompt, get_prompt, list_prompts
+from nbagent.mcp.prompts import MCPPrompt, get_prompt, get_template, list_prompts
 from nbagent.mcp.remote import MCPTool
 from nbagent.mcp.resources import MCPResources
 from nbagent.mcp.session import Session
@@ -106,6 +106,13 @@ class MCPServer:
         Raises ConfigError where there is no such prompt, and for arguments that are missing or that it does not have.
         """
         return "\n\n".join(message.content for message in self.prompt_messages(name, **arguments))
+
+    def template(self, name: str, /) -> str:
+        """A prompt as a template: `Agent(prompt_template=server.template("review"))` has its arguments as input fields.
+
+        Raises ConfigError where there is no such prompt, and where an argument does not stand in its text.
+        """
+        return get_template(self._session, name)
 
     def prompt_messages(self, name: str, /, **arguments: Any) -> tuple[Message, ...]:
         """The same as messages with their roles and, where the user's have any, images."""

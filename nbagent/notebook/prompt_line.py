@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbagent.errors import ConfigError
 from nbagent.notebook import dry, writing
 from nbagent.notebook.build import known
 from nbagent.notebook.comparing import compared, lines_of, saved
@@ -50,9 +51,17 @@ def run_prompt(shell: InteractiveShell, line: str, namespace: Namespace) -> None
 
 
 def _to_come(agent: Agent, asked: PromptLine, namespace: Namespace) -> Prompt | None:
-    """The prompt of a run that has not been; None where the line asks for one that has."""
+    """The prompt of a run that has not been; None where the line asks for one that has.
+
+    Of an agent that has not run at all, the name alone asks for what a run without inputs would send.
+    """
     if not asked.task and asked.inputs is None:
-        return None
+        if agent.last is not None or asked.run.number is not None:
+            return None
+        try:
+            return agent.observe(Inputs())
+        except ConfigError:
+            return None  # it needs something, and there is an error that says how to give it
     task = text(asked.task, namespace, "task")
     return agent.observe(task if asked.inputs is None else Inputs(task, input_fields(asked.inputs, namespace)))
 

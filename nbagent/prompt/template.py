@@ -46,6 +46,17 @@ def parse(text: str, label: str) -> Template:
     return tuple(joined(_parts(text), Source("template", label)))
 
 
+def escaped(text: str) -> str:
+    """A text as a template has to have it, so that it comes out as it is."""
+
+    def doubled(match: re.Match[str]) -> str:
+        opening, name, closing = match.groups()
+        count = min(len(opening), len(closing))
+        return f"{'{' * count}{opening}{name}{closing}{'}' * count}"
+
+    return _PLACE.sub(doubled, text)
+
+
 def _parts(text: str) -> Iterator[str | Slot]:
     end = 0
     for match in _PLACE.finditer(text):

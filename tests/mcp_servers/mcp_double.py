@@ -137,6 +137,16 @@ def server():  # noqa: C901 - many small functions
         """Begins a talk."""
         return [{"role": "user", "content": f"I am {name}."}, {"role": "assistant", "content": "Hello."}]
 
+    @double.prompt()
+    def braces(name: str) -> str:
+        """Has braces."""
+        return f'Answer like {{"a": {{b}}}} or {{name}} or {{}} to {name}!'
+
+    @double.prompt()
+    def loud(name: str) -> str:
+        """Says it loudly."""
+        return f"HELLO {name.upper()}"
+
     @double.resource("note://zebra", name="zebra", mime_type="text/plain")
     def zebra() -> str:
         return "Zebras have stripes."

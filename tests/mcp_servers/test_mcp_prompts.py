@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from nbagent import Agent
 from nbagent.errors import ConfigError
 from nbagent.mcp import MCPPrompt
-from nbagent.messages import Message
+from nbagent.messages import Message, Piece, Source
+from nbagent.prompt.template import Slot, parse
 
 
 def test_the_prompts_are_listed_with_their_arguments(server):
     assert server.prompts() == [
         MCPPrompt("review", "Asks for a review.", ("code",), ("style",)),
         MCPPrompt("talk", "Begins a talk.", ("name",)),
+        MCPPrompt("braces", "Has braces.", ("name",)),
+        MCPPrompt("loud", "Says it loudly.", ("name",)),
     ]
     assert server.prompts()[0].arguments == ("code", "style")
 
@@ -40,10 +44,28 @@ def test_several_messages_keep_their_roles(server):
     [
         ("review", {}, "prompt 'review' of the MCP server 'double': code is missing; it takes: code, style (optional)"),
         ("talk", {"name": "x", "nmae": "y"}, "it has no nmae; it takes: name"),
-        ("reviews", {}, "the MCP server 'double' has no prompt 'reviews'; it has: review, talk"),
+        ("reviews", {}, "the MCP server 'double' has no prompt 'reviews'; it has: review, talk, braces, loud"),
     ],
 )
 def test_what_is_wrong_is_said(server, name, arguments, expected):
     with pytest.raises(ConfigError) as error:
         server.prompt(name, **arguments)
     assert expected in str(error.value)
+
+
+def test_a_prompt_is_a_template_whose_arguments_are_input_fields(server):
+    assert server.template("review") == "Review this ({style}): {code}"
+    bot = Agent("a", object(), prompt_template=server.template("review"), formatters=["paragraph", "text"])
+    assert bot.observe({"code": "{x}", "style": "long"}).user == "MESSAGE TO YOU:\nReview this (long): {x}"
+    with pytest.raises(ConfigError, match="no prompt 'reviews'"):
+        server.template("reviews")
+
+
+def test_braces_of_the_server_stay_text_and_an_argument_that_is_lost_is_named(server):
+    text = server.template("braces")
+    assert parse(text, "t") == (
+        Piece('Answer like {"a": {b}} or {name} or {} to ', Source("template", "t")), Slot("name", "{{name}}"),
+        Piece("!", Source("template", "t")),
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match="no plain template: name is not in its text as it was given"):
+        server.template("loud")

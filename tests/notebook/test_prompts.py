@@ -268,3 +268,14 @@ def test_of_a_prompt_that_has_no_room_all_follows_one_click_away(shell):
     assert shell.shell.display_pub.outputs[-1]["metadata"]["application/json"]["expanded"] is False
     shell.run("%%agent bot\nscript: [ok]\n---\n{{words}}")
     assert len(shell.run("%prompt bot")) == 2
+
+
+def test_the_name_alone_shows_what_a_first_run_would_send(shell):
+    shell.run("city = 'Oslo'")
+    shell.run("%%agent bot\nscript: [ok]\nprompt_template: How is {city}?\npull: [city]\n---\n")
+    text = shell.text("%prompt bot")
+    assert "not sent" in text
+    assert "How is Oslo?" in text
+    shell.run("%%agent other\nscript: [ok]\n---\n")
+    with pytest.raises(CellError, match="has not run yet; `%prompt other TASK…` shows what a run would send"):
+        shell.run("%prompt other")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nbagent.errors import ConfigError
 from nbagent.messages import Field, Piece, Source
 from nbagent.prompt.references import render_template
-from nbagent.prompt.template import Slot, fill, parse, shown
+from nbagent.prompt.template import Slot, escaped, fill, parse, shown
 
 
 def field(name, text):
@@ -75,6 +75,11 @@ def test_any_mixture_of_text_places_and_escapes(mixture):
     pieces = fill(parse(text, "t"), fields, "t")
     assert "".join(piece.text for piece in pieces) == result
     assert all(piece.text for piece in pieces)
+
+
+@given(st.text(st.sampled_from("{}ab1 \n"), max_size=20))
+def test_a_text_that_is_escaped_comes_out_as_it_is(text):
+    assert filled(escaped(text)) == text
 
 
 def test_pieces_know_where_they_come_from():
