@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Itera
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.checks import attributes_of, count_of, field_of, kept, model_of, name_of, registry_of, text_of
+from nbagent.agents.checks import attributes_of, count_of, kept, model_of, name_of, registry_of
 from nbagent.agents.context import Surroundings
 from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
+from nbagent.agents.prompting import Prompting
 from nbagent.agents.recorded import inputs_of as recorded_inputs
 from nbagent.agents.recorded import script_at, started_of
 from nbagent.agents.stages import Thought, act, calls_of, messages_of, settings_of, think
@@ -18,11 +19,7 @@ from nbagent.errors import ModelError
 from nbagent.events import Event, RunStarted, StreamEvent
 from nbagent.messages import Message, Segment
 from nbagent.models.model import go_to, position
-from nbagent.prompt import inputs as given
-from nbagent.prompt.answer import reader
-from nbagent.prompt.blueprint import Keys, TemplateText, blueprint
 from nbagent.prompt.inputs import Inputs, Text
-from nbagent.prompt.observe import Draft, draft
 from nbagent.prompt.template import shown as shown_template
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.drivers import adrive, drive
@@ -34,6 +31,8 @@ from nbagent.tools.tool import Tool
 from nbagent.views.bundle import agent_bundle
 
 if TYPE_CHECKING:
+    from nbagent.prompt.observe import Draft
+    from nbagent.prompt.blueprint import Keys, TemplateText
     from nbagent.messages import Image, Prompt
     from nbagent.models.invoked import Invokable
     from nbagent.models.model import Model
@@ -118,18 +117,15 @@ class Agent:
         """
         self.name = name_of("name", name)
         self.model = model_of(model)
-        self.prompt_options: Mapping[str, Any] = {
+        options = {
             "system_prompt": system_prompt, "instructions": instructions, "prompt_template": prompt_template,
             "examples": kept(examples), "examples_in": examples_in, "output": output, "formatters": formatters,
             "hide_unused_fields": hide_unused_fields, "pull_keys": pull_keys, "push_keys": push_keys,
         }  # fmt: skip
-        """How the prompt was described."""
-        self.blueprint = blueprint(**self.prompt_options, to_text=text_of)
-        """What all its prompts are made of."""
-        self.attributes = attributes_of(attributes)
-        self.context = Surroundings(memories, retrievers, context_policy)
-        self.own_tools = registry_of(tools, tool_registry)
-        """Its tools, without those that active context providers add."""
+        context = Surroundings(memories, retrievers, context_policy)
+        own_tools = registry_of(tools, tool_registry)
+        self.prompting = Prompting(self.name, options, attributes_of(attributes), context, own_tools)
+        """How its prompts come about."""
         self.max_turns = count_of("max_turns", max_turns)
         self.max_tokens = None if max_tokens is None else count_of("max_tokens", max_tokens)
         self.limits = limits
@@ -142,25 +138,27 @@ class Agent:
         """The newest requests to the model, of runs and of `think`, not of replays; at most `KEPT` of them."""
         self._own_conversation = Conversation()
         self._runs = 0
-        self._observed: Draft | None = None
 
     @property
     def _conversation(self) -> Conversation:
-        memory = self.context.memory
+        memory = self.prompting.context.memory
         return self._own_conversation if memory is None else memory.conversation
 
     @property
     def tools(self) -> ToolRegistry:
-        """All tools that a model is told of: its own, and those of active context providers."""
-        observed = self._observed
-        return self._tools(None if observed is None else lambda: observed, self.history)
+        """All tools that a model is told of: its own, and those that ask active context providers."""
+        observed = self.prompting.observed
+        return self.prompting.tools(None if observed is None else lambda: observed, self.history)
 
-    def _tools(self, drafted: Callable[[], Draft] | None, history: tuple[Message, ...]) -> ToolRegistry:
-        """The tools of a run whose question is that of the draft."""
-        if not self.context.active:
-            return self.own_tools
-        query = None if drafted is None else lambda: drafted().query(self.name, history)
-        return self.context.joined(self.own_tools, query)
+    @property
+    def own_tools(self) -> ToolRegistry:
+        """Its tools, without those of context providers."""
+        return self.prompting.own_tools
+
+    @property
+    def attributes(self) -> MutableMapping[str, Any]:
+        """Values for templates that stay from run to run; output fields that are pushed are written here."""
+        return self.prompting.attributes
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -197,30 +195,16 @@ class Agent:
 
         It unpacks to `(system_prompt, user_prompt, messages)`; its `spans` say where each character comes from.
         """
-        drafted = self._draft(self._inputs(inputs))
+        prompting = self.prompting
+        drafted = prompting.draft(prompting.inputs(inputs))
         shown = tuple(picture(image) for image in images)
-        history = self.context.newest(self._conversation.before(key))
-        self._observed = drafted
-        return self._prompt(drafted, history, self._tools(lambda: drafted, history), shown)
+        history = prompting.context.newest(self._conversation.before(key))
+        prompting.observed = drafted
+        return prompting.prompt(drafted, history, prompting.tools(lambda: drafted, history), shown)
 
     def check(self, inputs: Given) -> None:
         """Raises ConfigError where a run with these inputs could not begin: a template has a place without a field."""
-        self._draft(self._inputs(inputs))
-
-    def _inputs(self, inputs: Given) -> Inputs:
-        return given.inputs_of(inputs, field_of)
-
-    def _draft(self, inputs: Inputs) -> Draft:
-        plan = self.blueprint
-        has_attributes = self.attributes or plan.pulled
-        attributes = given.attributes_of(self.attributes, plan.pulled, plan.pushed, field_of) if has_attributes else ()
-        return draft(plan, inputs, attributes)
-
-    def _prompt(
-        self, drafted: Draft, history: tuple[Message, ...], tools: ToolRegistry, images: tuple[Image, ...]
-    ) -> Prompt:
-        context = self.context.ask(drafted.query(self.name, history)) if self.context.passive else None
-        return drafted.prompt(history, tools.schemas, images, context)
+        self.prompting.draft(self.prompting.inputs(inputs))
 
     def request(self, prompt: Prompt) -> ModelRequest:
         """The first request of a run with this prompt."""
@@ -324,14 +308,15 @@ class Agent:
     @contextmanager
     def _running(self, inputs: Given, images: Images, key: Hashable, *, awaited: bool = False) -> Generator[Run]:
         """A run of this task; when the body is left, however that is, the conversation and `last` know of it."""
-        asked = self._inputs(inputs)
-        self._observed = drafted = self._draft(asked)
+        prompting = self.prompting
+        asked = prompting.inputs(inputs)
+        prompting.observed = drafted = prompting.draft(asked)
         shown = tuple(picture(image) for image in images)
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
         number = self._runs
         with interrupts(awaited=awaited):
-            history = self.context.newest(exchange.history)
+            history = prompting.context.newest(exchange.history)
         started = self._started(asked, history, shown)
         run = Run(started, self._loop(started, lambda: drafted, self.requests), limits=self.limits, retry=self.retry)
         try:
@@ -347,10 +332,10 @@ class Agent:
         """Writes a completed run's fields and answer to where they are kept."""
         if result.status != "completed":
             return
-        for name in self.blueprint.pushed:
+        for name in self.prompting.blueprint.pushed:
             self.attributes[name] = result[name]
-        if self.context.providers:
-            self.context.remember(result.new_messages)
+        if self.prompting.context.providers:
+            self.prompting.context.remember(result.new_messages)
 
     def _keep(self, result: RunResult, number: int) -> None:
         self.results[number] = result
@@ -361,20 +346,22 @@ class Agent:
         """A run over recorded events, with the script where they leave it; afterwards it is where it was."""
         started = started_of(events)
         with script_at(self.model, events):
-            loop = self._loop(started, lambda: self._draft(recorded_inputs(started)))
+            loop = self._loop(started, lambda: self.prompting.draft(recorded_inputs(started)))
             yield Run(started, loop, events, unknown, limits=self.limits, retry=self.retry)
 
     def _loop(
         self, started: RunStarted, drafted: Callable[[], Draft], requests: deque[ModelRequest] | None = None
     ) -> Loop:
         """The loop of a run. `drafted`: makes its prompt, where none is recorded."""
-        tools = self._tools(drafted, started.history)
+        prompting = self.prompting
+        tools = prompting.tools(drafted, started.history)
 
         def assemble() -> Prompt:
-            return self._prompt(drafted(), started.history, tools, started.images)
+            return prompting.prompt(drafted(), started.history, tools, started.images)
 
-        read = None if self.blueprint.reader is None else reader(self.blueprint.reader, self.blueprint.output)
-        return converse(Setup(assemble, self.model, tools, started.max_turns, self.max_tokens, read, requests))
+        return converse(
+            Setup(assemble, self.model, tools, started.max_turns, self.max_tokens, prompting.read, requests)
+        )
 
     def _started(self, asked: Inputs, history: tuple[Message, ...], images: tuple[Image, ...]) -> RunStarted:
         run_id = f"{self.name}-{self._runs}"
@@ -392,7 +379,7 @@ class Agent:
     @property
     def card(self) -> dict[str, str]:
         """What the agent is, as a MIME bundle."""
-        system = shown_template(self.blueprint.system)
+        system = shown_template(self.prompting.blueprint.system)
         model, tools = self.model, self.tools.schemas
         return agent_bundle(self.name, model.name, model.mode, system, tools, len(self.history))
 
@@ -400,8 +387,5 @@ class Agent:
         return self.card
 
 
-_DESCRIBED = (
-    "model", "prompt_options", "blueprint", "attributes", "context", "own_tools", "max_turns", "max_tokens", "limits",
-    "retry",
-)  # fmt: skip
+_DESCRIBED = ("model", "prompting", "max_turns", "max_tokens", "limits", "retry")
 """What an agent is; the rest is what it has done."""

@@ -110,7 +110,7 @@ def _attributes(
     others: MutableMapping[str, Any] = {} if isinstance(before, NotebookAttributes) else before
     if spec.pull is None and spec.push is None:
         return others if cell.describes else before
-    kept = existing.blueprint.pulled if existing and not cell.describes else None
+    kept = existing.prompting.blueprint.pulled if existing and not cell.describes else None
     local = namespace.maps[0] if isinstance(namespace, ChainMap) else None
     return NotebookAttributes(variables, spec.pull if spec.pull is not None else kept or {}, local, others)
 
@@ -128,7 +128,7 @@ def _refuse_push(spec: CellSpec, namespace: Namespace) -> None:
 
 
 def _context(cell: Cell, kept: Agent | None, namespace: Namespace) -> dict[str, Any]:
-    options = kept.context.options if kept else {}
+    options = kept.prompting.context.options if kept else {}
     if cell.spec.context is None:
         return options
     where = f"context ({cell.origins['context']})"

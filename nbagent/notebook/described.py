@@ -36,7 +36,7 @@ def _to_text(value: Any) -> str:
 
 def prompt_options(cell: Cell, kept: Agent | None, namespace: Mapping[str, Any]) -> dict[str, Any]:
     """The agent's options that make up its prompt: what the cell says, and the rest as it is."""
-    spec, options = cell.spec, dict(kept.prompt_options) if kept else {}
+    spec, options = cell.spec, dict(kept.prompting.options) if kept else {}
     if spec.system is not None and spec.instructions is not None:
         raise CellError("system and instructions both give the system prompt; keep one of them")
     if spec.system is not None:

@@ -325,7 +325,7 @@ def test_names_stay_apart_and_on_one_line():
 
 def test_examples_of_an_iterator_are_kept_for_later_descriptions():
     bot = agent(["ok"], examples=iter([("q", "a")]))
-    assert len(bot.prompt_options["examples"]) == len(bot.observe("hi").examples) // 2 == 1
+    assert len(bot.prompting.options["examples"]) == len(bot.observe("hi").examples) // 2 == 1
 
 
 def test_examples_are_all_of_a_system_prompt_that_there_is_not():
