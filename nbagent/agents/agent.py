@@ -31,14 +31,14 @@ from nbagent.tools.tool import Tool
 from nbagent.views.bundle import agent_bundle
 
 if TYPE_CHECKING:
-    from nbagent.prompt.observe import Draft
-    from nbagent.prompt.blueprint import Keys, TemplateText
     from nbagent.messages import Image, Prompt
     from nbagent.models.invoked import Invokable
     from nbagent.models.model import Model
+    from nbagent.prompt.blueprint import Keys, TemplateText
     from nbagent.prompt.context.provider import ContextProvider
     from nbagent.prompt.context.selection import ContextPolicy
     from nbagent.prompt.examples import Examples, Place
+    from nbagent.prompt.observe import Draft
     from nbagent.runtime.batch import Unknown
     from nbagent.runtime.effects import Loop
     from nbagent.runtime.limits import Limits
