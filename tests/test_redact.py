@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import uuid
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -22,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbagent import redact as module
-from nbagent.redact import StreamRedactor, forget, know, know_environment, known, redact
+from nbagent.redact import StreamRedactor, forget, know, know_environment, known, redact, redact_together
 from nbagent.redact.hidden import Hidden
 from nbagent.redact.kinds import KINDS
 from nbagent.redact.search import Search
@@ -700,3 +701,18 @@ def test_what_holds_secrets_cannot_be_copied(copied):
     for thing in (StreamRedactor(), module._store.forms(), Hidden("abc")):
         with pytest.raises(TypeError):
             copied(thing)
+
+
+@given(st.lists(st.text(st.sampled_from("ab: @/sk-proj1")), max_size=6), st.lists(st.integers(0, 60), max_size=5))
+def test_pieces_together_are_the_redacted_text_and_none_shows_more(words, cuts):
+    whole = (
+        " ".join(words)
+        + " postgres://u:hunter2x@h api-key: aB3dE5gH7jK9mN1pQ2rS4tU6vW8xYz0a sk-proj-"
+        + "aB3dE5gH7j" * 4
+    )
+    places = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
+    pieces = [whole[a:b] for a, b in pairwise(places)]
+    shown = redact_together(pieces)
+    assert len(shown) == len(pieces)
+    assert "hunter2x" not in " ".join(shown)
+    assert "".join(shown) == redact(whole)

@@ -47,19 +47,36 @@ class MCPResources:
         self.passive = passive
         self.active = active
         self.context_label = session.label if context_label is None else context_label
+        self.skipped: dict[str, str] = {}
+        """What could not be read by the newest query, with the reason."""
 
     def get_blocks(self, query: ContextQuery, *, top_k: int = TOP_K) -> list[ContextBlock]:
         """At most `top_k` blocks; nothing is read that would be too many.
 
-        Raises ConfigError where the server cannot start, and MCPCallFailed where a resource cannot be read.
+        A resource that cannot be read is in `skipped`, with the reason. Raises ConfigError where the server cannot
+        start, and MCPCallFailed where it does not answer, or where none of the given URIs can be read.
         """
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        skipped: dict[str, str] = {}
+        failed: list[MCPError] = []
 
         async def request(client: Client) -> list[ContextBlock]:
             blocks: list[ContextBlock] = []
             for place in await self._places(client, query.query_text):
                 if len(blocks) >= top_k:
                     break
-                blocks += await _read(client, place)
+                try:
+                    blocks += await _read(client, place)
+                except MCPError as error:
+                    if error.code == CONNECTION_CLOSED:
+                        raise
+                    skipped[place.uri] = f"failed: {error}"
+                    failed.append(error)
+            self.skipped = skipped
+            if self.uris and not blocks and failed:
+                raise failed[0]
             return blocks[: max(top_k, 0)]
 
         return self._session.ask(" and ".join(self.uris) or "its resources", request)

@@ -31,5 +31,5 @@ class Secrets:
     def mask(self, text: str) -> str:
         """`text` without these values, and without what looks like a secret."""
         for name, word in self._masked.get():
-            text = text.replace(word, f"‹redacted {name}›")
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", f"‹redacted {name}›", text)
         return redact(text)

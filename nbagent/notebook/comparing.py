@@ -6,10 +6,11 @@ import difflib
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
 from nbagent.views.outline import prompt_blocks
+from nbagent.views.safe import visible
 from nbagent.views.text import blocks_text
 
 if TYPE_CHECKING:
@@ -43,15 +44,18 @@ def saved(path: str, agent: str, number: int | None) -> list[str]:
 
 def _outputs(path: str) -> Iterator[str]:
     try:
-        notebook: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        notebook: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
         cells: Any = notebook["cells"]
         outputs = [output for cell in cells for output in cell.get("outputs", ())]
-        texts = ["".join(output.get("data", {}).get("text/plain", "")) for output in outputs]
+        texts = [output.get("data", {}).get("text/plain", "") for output in outputs]
     except OSError as error:
         raise CellError(f"{path}: cannot be read ({error.strerror or type(error).__name__})") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         raise CellError(f"{path}: this is not a notebook of format 4") from None
-    yield from texts
+    for text in texts:
+        lines: Any = [text] if isinstance(text, str) else text
+        if isinstance(lines, list) and all(isinstance(line, str) for line in cast("list[Any]", lines)):
+            yield visible("".join(cast("list[str]", lines)))
 
 
 def _is_run(text: str, agent: str) -> bool:

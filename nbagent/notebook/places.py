@@ -40,6 +40,8 @@ def newest(name: str, sources: Sequence[Any]) -> tuple[int, int]:
     """The newest cell that sets the variable, and the line in it; (0, 0) where none is known to."""
     for number in range(len(sources) - 1, 0, -1):
         text = str(sources[number])
+        if "run_line_magic('run'" in text or re.search(rf"global .*\b{re.escape(name)}\b", text):
+            return 0, 0  # other code may have set it
         if name not in text:
             continue
         try:

@@ -22,7 +22,7 @@ _HOW = (
 )
 _RUN = re.compile(r"(?:(.+\.ipynb):)?([^\W\d]\w*)(?:@([1-9][0-9]{0,8}))?")
 _INPUTS = re.compile(r"""(?:^|\s)--inputs(?:\s+|=)('[^']*'|"[^"]*"|\S+)""")
-_TO = re.compile(r"(?:^|\s)--to(?:\s+|=)(\S+|'[^']+'|\"[^\"]+\")\s*$")
+_TO = re.compile(r"""(?:^|\s)--to(?:\s+|=)(\S*\.\w{1,8}|'[^']+'|"[^"]+")\s*$""")
 LAST = 10
 """How many requests are shown where the line does not say."""
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from nbagent.errors import CellError
 from nbagent.models.invoked import as_dict, tool_as_dict
 from nbagent.notebook import dry
-from nbagent.redact import redact
+from nbagent.redact import redact, redact_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from nbagent.agents.agent import Agent
     from nbagent.messages import Prompt, Segment
@@ -23,7 +23,7 @@ def prompt_text(agent: Agent, prompt: Prompt) -> str:
     """A prompt as JSON: its segments, its messages, its tools, and the body of its request."""
     said = {
         "agent": agent.name,
-        "segments": [_segment(segment) for segment in prompt.segments],
+        "segments": [_segment(segment, text) for segment, text in _shown(prompt)],
         "messages": [as_dict(message) for message in prompt.messages],
         "tools": [tool_as_dict(tool) for tool in prompt.tools],
         "requests": {wire.protocol: json.loads(wire.text) for wire in dry.wires(agent, agent.request(prompt))},
@@ -43,18 +43,28 @@ def write(path: str, text: str) -> str:
             f"{path}: a prompt does not take the place of a notebook or of code; write a .json or .txt file"
         )
     try:
-        Path(path).write_text(redact(text), encoding="utf-8")
+        Path(path).expanduser().write_text(redact(text), encoding="utf-8")
     except OSError as error:
         raise CellError(f"{path}: cannot be written ({error.strerror or type(error).__name__})") from None
     return f"wrote {path}"
 
 
-def _segment(segment: Segment) -> dict[str, Any]:
+def _shown(prompt: Prompt) -> Iterator[tuple[Segment, str]]:
+    """Each segment with what of it may be written: a secret may show as one only beside the others of its message."""
+    texts = {
+        role: iter(redact_together([s.text for s in prompt.segments if s.kept and s.role == role]))
+        for role in ("system", "user", "assistant", "tool")
+    }
+    for segment in prompt.segments:
+        yield segment, next(texts[segment.role]) if segment.kept else segment.text
+
+
+def _segment(segment: Segment, text: str) -> dict[str, Any]:
     source = segment.source
     return {
         "role": segment.role,
         "label": segment.label,
-        "text": segment.text,
+        "text": text,
         "source": {"kind": source.kind, "detail": source.detail, "uri": source.uri, "score": source.score},
         "characters": segment.characters,
         "tokens_estimated": segment.tokens,

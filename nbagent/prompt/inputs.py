@@ -41,7 +41,7 @@ def inputs_of(given: Text | Mapping[str, Any] | Inputs, as_field: AsField) -> In
 
 
 def _empty(given: object) -> ConfigError:
-    return ConfigError(f"task: expected a text that is not empty, or a dict of input fields; got {given!r}")
+    return ConfigError(f"task: expected a text that is not empty, or a dict of input fields; got {repr(given)[:60]}")
 
 
 def attributes_of(

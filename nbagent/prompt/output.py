@@ -64,9 +64,15 @@ class Output:
             return value
         from pydantic import ValidationError
 
+        adapter = self._adapters[name]
         try:
-            return self._adapters[name].validate_python(value)
+            return adapter.validate_python(value)
         except ValidationError as error:
+            if isinstance(value, str):  # of a formatter that knows texts only
+                try:
+                    return adapter.validate_json(value)
+                except ValidationError:
+                    pass
             problems = [f"{'.'.join([name, *map(str, e['loc'])])}: {e['msg'].lower()}" for e in error.errors()]
             raise InvalidAnswer("; ".join(problems)) from None
 

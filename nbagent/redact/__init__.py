@@ -13,10 +13,18 @@ time is linear. None depends on what another mark hides, so marking twice is mar
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nbagent.redact.hidden import Kept
 from nbagent.redact.kinds import HINT
 from nbagent.redact.known import LEAST, NO_FORMS, Store
-from nbagent.redact.stream import Stream
+from nbagent.redact.search import Search
+from nbagent.redact.stream import Stream, mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbagent.redact.spans import Span
 
 
 def redact(text: str) -> str:
@@ -33,6 +41,35 @@ def redact(text: str) -> str:
 def redact_by_looks(text: str) -> str:
     """`redact`, of what looks like a secret only: the same whatever is known here."""
     return Stream().more(text, NO_FORMS, final=True) if len(text) >= LEAST and HINT.search(text) else text
+
+
+def redact_together(texts: Sequence[str]) -> list[str]:
+    """The pieces of one text, each with what `redact` leaves of it: a secret may reach over several, or show as one
+    only beside the others. Its mark is in the piece that it begins in."""
+    whole = "".join(texts)
+    if redact(whole) is whole:
+        return [redact(text) for text in texts]
+    spans, _ = Search(whole, 0, (), _store.forms(), final=True).spans([])
+    shown: list[str] = []
+    start = 0
+    for text in texts:
+        shown.append(redact(_share(whole, start, start + len(text), spans)))
+        start += len(text)
+    return shown
+
+
+def _share(whole: str, start: int, end: int, spans: Sequence[Span]) -> str:
+    """The part from start to end, without the secrets, and with the marks of those that begin in it."""
+    parts: list[str] = []
+    done = 0
+    for span in spans:
+        if span.start >= done:
+            parts.append(whole[max(start, done) : min(end, span.start)] if done < end else "")
+            if start <= span.start < end:
+                parts.append(mark_of(span.label))
+        done = max(done, span.end)
+    parts.append(whole[max(start, done) : end])
+    return "".join(parts)
 
 
 def know(value: str, label: str) -> None:

@@ -74,10 +74,10 @@ def _part(part: Part, room: Room) -> str:
 def _piece(piece: Piece, room: Room) -> str:
     """Marked, with its number; line breaks around it stay outside, where a mark would be a stub of colour."""
     if not piece.number:
-        text = room.text(piece.text)
+        text = room.text(piece.shown)
         return f"<small>{text}</small>" if piece.kind == "framework" else text
-    text = piece.text.strip("\n")
-    before, _, after = piece.text.partition(text) if text else ("", "", piece.text)
+    text = piece.shown.strip("\n")
+    before, _, after = piece.shown.partition(text) if text else ("", "", piece.shown)
     mark = f'<mark class="{css(piece.kind)}">{room.text(text)}</mark><sup>{piece.number}</sup>'
     return room.text(before) + mark + room.text(after)
 

@@ -118,7 +118,7 @@ def _sources(part: Part, origins: Sequence[Origin]) -> Iterator[str]:
     for piece in part.pieces:
         start, end = end + 1, end + len(piece.text)
         if piece.number:
-            preview = f": {piece.text}" if len(piece.text) <= _PREVIEW else ""
+            preview = f": {piece.shown}" if len(piece.shown) <= _PREVIEW else ""
             where = f"character {start} to {end}" if piece.text else "empty"
             yield inline(f"{origins[piece.number - 1].name} ({part.role}, {where}){preview}")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbagent.redact import redact_together
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,6 +35,8 @@ class Piece:
     number: int
     """Which origin, from 1; 0 for the text of the template, and for labels and layout."""
     kind: SourceKind = "template"
+    shown: str = ""
+    """What of it may be shown: secrets are found in the whole part, not in its pieces alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,12 @@ class Pieces:
 
 
 def _part(role: Role, segments: Sequence[Segment], origins: dict[Origin, int]) -> Part:
-    pieces = tuple(Piece(segment.text, _number(segment, origins), segment.source.kind) for segment in segments)
-    return Part(role, _labels(role, segments), pieces)
+    shown = redact_together([segment.text for segment in segments])
+    pieces = [
+        Piece(segment.text, _number(segment, origins), segment.source.kind, text)
+        for segment, text in zip(segments, shown, strict=True)
+    ]
+    return Part(role, _labels(role, segments), tuple(pieces))
 
 
 def _number(segment: Segment, origins: dict[Origin, int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nbagent import Agent
 from nbagent.mcp import MCPCallFailed
 from nbagent.prompt.context.block import ContextBlock, ContextQuery
 from nbagent.prompt.context.provider import ContextProvider
@@ -61,3 +62,12 @@ def test_what_is_available(server):
     assert (
         repr(server.resources("note://apple")) == "MCPResources('double', 'note://apple', passive=True, active=False)"
     )
+
+
+def test_what_can_be_read_is_given_and_what_cannot_is_named(server):
+    resources = server.resources("note://none", "note://apple")
+    prompt = Agent("a", object(), retrievers=[resources]).observe("hi")
+    assert "Apples are *red*." in prompt.user
+    [left] = [segment for segment in prompt.segments if not segment.kept]
+    assert left.source.uri == "note://none"
+    assert left.reason.startswith("failed: ")

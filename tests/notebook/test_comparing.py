@@ -67,7 +67,7 @@ def test_runs_of_a_saved_notebook_are_compared_with_runs_of_now(named, tmp_path)
         ("old.ipynb:cat bot", "no output of run 1 of agent 'cat'; it has none"),
         ("none.ipynb:bot bot", "none.ipynb: cannot be read"),
         ("text.ipynb:bot bot", "this is not a notebook"),
-        ("odd.ipynb:bot bot", "this is not a notebook"),
+        ("odd.ipynb:bot bot", "no output of run 1 of agent 'bot'; it has none"),
         ("bot", "takes two runs"),
         ("'bot bot", "takes two runs"),
     ],
@@ -121,3 +121,29 @@ def test_no_secret_goes_into_a_file(named, tmp_path):
     named.run(CELL)
     named.run("%prompt bot --to first.json")
     assert "aB3dE5gH" not in (tmp_path / "first.json").read_text()
+
+
+def test_a_secret_that_shows_as_one_only_beside_the_others_is_nowhere(named, tmp_path):
+    named.run("thing = 'Zq8vXw2Lp9'")
+    [run] = named.run("%%agent bot\nscript: [ok]\n---\nconnect to postgres://admin:{{thing}}@db/x")
+    [dry] = named.run("%prompt bot connect to postgres://admin:{{thing}}@db/x")
+    named.run("%prompt bot --to o.json")
+    for text in (*run.values(), *dry.values(), (tmp_path / "o.json").read_text()):
+        assert "Zq8vXw2Lp9" not in text
+        assert "\u2039redacted password\u203a" in text
+
+
+def test_the_words_of_a_task_are_no_file(named, tmp_path):
+    named.run(CELL)
+    assert "Translate this --to French" in named.text("%prompt bot Translate this --to French")
+    assert not (tmp_path / "French").exists()
+
+
+def test_what_a_file_holds_is_shown_safely(named, tmp_path):
+    named.run(CELL)
+    text = named.outputs[0]["text/plain"].replace("What is", "\x1b[31mWhat\u202e is")
+    save(tmp_path / "odd.ipynb", {"text/plain": text})
+    raw = (tmp_path / "odd.ipynb").read_bytes()
+    (tmp_path / "odd.ipynb").write_bytes(b"\xef\xbb\xbf" + raw)
+    shown = named.text("%prompt diff odd.ipynb:bot bot")
+    assert "-user: \u27e6U+001B\u27e7[31mWhat\u27e6U+202E\u27e7 is a DAG?" in shown

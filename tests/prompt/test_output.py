@@ -160,3 +160,16 @@ print(prompt.system, prompt.user, prompt.messages, [str(s.source) for s in promp
         for seed in range(20)
     }  # fmt: skip
     assert len(printed) == 1
+
+
+@pytest.mark.parametrize(
+    ("formatters", "answer"),
+    [
+        ("tagged", '<tags>["a", "b"]\n<n>3'),
+        ("markdown", '# tags\n\n["a", "b"]\n\n# n\n\n3'),
+        ("paragraph", 'tags:\n["a", "b"]\nn: 3'),
+    ],
+)
+def test_fields_of_other_types_can_be_read_from_texts(formatters, answer):
+    bot = Agent("a", ScriptedLLM([answer]), output={"tags": "list[str]", "n": int}, formatters=formatters)
+    assert bot.run("go").final_output == {"tags": ["a", "b"], "n": 3}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbagent.prompt.formatters.json_object import JsonFormatter
 from nbagent.prompt.formatters.known import KNOWN
 from nbagent.prompt.formatters.literals import MAX_LENGTH
 from nbagent.prompt.formatters.objects import MAX_CUT_OFF, PYTHON, objects
@@ -329,3 +330,23 @@ def test_text_for_a_prompt_is_not_escaped():
 
 def test_a_tagged_answer_without_tags_is_refused():
     refused("raw text", "a", "b", name="tagged")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Let me draft {"answer": "draft"} hmm no.</think>\n{"answer": "x"}',
+        'Of this form:\n```json\n{"answer": "draft"}\n```\nMy final answer:\n```json\n{"answer": "x"}\n```',
+        'You gave me {"city": "Paris", "country": "France"}. So: {"answer": "x"}',
+        'With f(x) = {x: x > 0 and so on, it is\n```json\n{"answer": "x"}\n```',
+        '{"answer": "x"} and not {"other": "a much longer object"}',
+    ],
+)
+def test_the_object_with_the_wanted_keys_is_taken_and_of_several_the_last(text):
+    assert JsonFormatter().read(text, ("answer",)).value == {"answer": "x"}
+
+
+def test_what_begins_like_an_answer_is_not_cut_at_a_tag_in_it():
+    assert JsonFormatter().read('{"answer": "close it with </think>"}', ("answer",)).value == {
+        "answer": "close it with </think>"
+    }

@@ -323,3 +323,22 @@ def test_a_library_that_is_missing_is_named_and_none_is_imported_before(missing,
     program = WITHOUT.format(missing=missing, make=make)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == (f"[]\n{said}\n" if said else "[]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("\u0928\u0926\u0940", ["river"]),  # Hindi: nadi, river
+        ("\u0928\u093e\u0926", []),  # the same letters with another sign
+        ("\u0e1b\u0e25\u0e32", ["thai"]),  # Thai: fish, in a sentence without blanks
+        ("\u0643\u062a\u0627\u0628", ["arabic"]),  # Arabic: book, which has its vowels in the text
+    ],
+)
+def test_words_of_other_scripts_are_found(query, found):
+    documents = {
+        "river": "\u0928\u0926\u0940 \u0915\u093e \u092a\u093e\u0928\u0940",
+        "city": "\u0926\u093f\u0932\u094d\u0932\u0940 \u092c\u0921\u093c\u093e",
+        "thai": "\u0e41\u0e21\u0e27\u0e01\u0e34\u0e19\u0e1b\u0e25\u0e32",
+        "arabic": "\u0643\u0650\u062a\u064e\u0627\u0628\u064c",
+    }
+    assert [block.uri for block in KeywordRetriever(documents).get_blocks(ContextQuery(query))] == found

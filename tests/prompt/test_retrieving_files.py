@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from nbagent import Agent
 from nbagent.errors import ConfigError
 from nbagent.prompt.context.answer import ask
 from nbagent.prompt.context.block import ContextQuery
@@ -75,16 +76,31 @@ def test_a_file_that_changes_is_read_again_and_one_that_is_deleted_is_gone(tmp_p
     assert uris(retriever) == ["b.md", "c.md"]
 
 
-def test_only_a_changed_time_or_size_makes_a_file_be_read(tmp_path):
+def test_a_change_is_seen_also_where_a_copy_kept_the_time_and_the_size(tmp_path):
     write(tmp_path, a_md="tea")
     os.utime(tmp_path / "a.md", ns=(5, 5))
     retriever = FileRetriever(tmp_path)
     assert uris(retriever) == ["a.md"]
     write(tmp_path, a_md="ale")
     os.utime(tmp_path / "a.md", ns=(5, 5))
-    assert uris(retriever) == ["a.md"]
-    os.utime(tmp_path / "a.md", ns=(6, 6))
     assert uris(retriever) == []
+
+
+def test_a_file_that_has_not_changed_is_not_read_again(tmp_path, monkeypatch):
+    write(tmp_path, a_md="tea")
+    retriever = FileRetriever(tmp_path)
+    assert uris(retriever) == ["a.md"]
+    monkeypatch.setattr("nbagent.prompt.context.folder._read", None)
+    assert uris(retriever) == ["a.md"]
+
+
+def test_utf_16_is_read_and_what_is_skipped_is_in_the_record_of_the_prompt(tmp_path):
+    (tmp_path / "notepad.txt").write_bytes("tea from Notepad".encode("utf-16"))
+    (tmp_path / "latin.txt").write_bytes("th\u00e9 tea".encode("latin-1"))
+    prompt = Agent("a", object(), retrievers=[FileRetriever(tmp_path)]).observe("tea")
+    assert "(FILES) tea from Notepad" in prompt.user
+    [left] = [segment for segment in prompt.segments if not segment.kept]
+    assert (str(left.source), left.reason) == ("context FILES (latin.txt)", "no text in UTF-8")
 
 
 def test_only_a_changed_text_makes_it_rank_anew(tmp_path):

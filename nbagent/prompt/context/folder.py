@@ -16,15 +16,16 @@ LARGEST = 10_000_000
 """How many bytes a file has at most."""
 
 
-_NEVER = (-1, -1)
+_NEVER = (-1,)
 """The stamp of what was not read; no file has it."""
 
 
 class _Seen(NamedTuple):
     """A file when it was last read."""
 
-    stamp: tuple[int, int]
-    """When it was changed last (in nanoseconds), and how many bytes it has."""
+    stamp: tuple[int, ...]
+    """How many bytes it has, when it was changed last, when its entry was (both in nanoseconds; the second also where
+    a copy has kept the first), and which file it is."""
     text: str
     reason: str
     """Why it was not read, where it was not."""
@@ -45,7 +46,10 @@ class Folder:
         self._seen: dict[str, _Seen] = {}
 
     def look(self) -> None:
-        """Reads what is new or was changed (in its time or size) since the last time, and forgets what is gone."""
+        """Reads what is new or was changed (in size or in either of its times) since the last time.
+
+        Forgets what is gone.
+        """
         if not self._root.is_dir():
             raise ConfigError(f"the folder {self._name} is gone")
         self._seen = dict(self._files())
@@ -77,7 +81,7 @@ class Folder:
             if _is_hidden(target.relative_to(self._root)):
                 return _Seen(_NEVER, "", "a link to a hidden file")
             status = path.stat()
-            stamp = (status.st_mtime_ns, status.st_size)
+            stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
             known = self._seen.get(name)
             return known if known and known.stamp == stamp else _read(path, stamp)
         except OSError as error:
@@ -103,11 +107,12 @@ def _is_hidden(inside: Path) -> bool:
     return any(part.startswith(".") for part in inside.parts)
 
 
-def _read(path: Path, stamp: tuple[int, int]) -> _Seen:
-    if stamp[1] > LARGEST:
+def _read(path: Path, stamp: tuple[int, ...]) -> _Seen:
+    if stamp[0] > LARGEST:
         return _Seen(stamp, "", f"larger than {LARGEST:,} bytes")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
+        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
         return _Seen(stamp, "", "no text in UTF-8")
     return (

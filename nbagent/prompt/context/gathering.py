@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from nbagent.messages import Segment, Source
 from nbagent.prompt.context.answer import Answer, ask
-from nbagent.prompt.context.info import read_provider
-from nbagent.prompt.context.rendering import dropped, failures, render
+from nbagent.prompt.context.info import ProviderInfo, read_provider
+from nbagent.prompt.context.rendering import LABEL, dropped, failures, render
 from nbagent.prompt.context.selection import DEFAULT, Chosen, ContextPolicy, select
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from nbagent.messages import Piece, Segment
+    from nbagent.messages import Piece
     from nbagent.prompt.context.block import ContextQuery
     from nbagent.prompt.context.provider import ContextProvider
 
@@ -23,6 +24,8 @@ class Gathered(Struct, frozen=True):
 
     answers: tuple[Answer, ...]
     chosen: tuple[Chosen, ...]
+    skipped: tuple[Segment, ...] = ()
+    """What providers say that they could not read."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -32,11 +35,20 @@ class Gathered(Struct, frozen=True):
     @property
     def left_out(self) -> tuple[Segment, ...]:
         """What is not in the prompt, for its record: the providers that failed, then the blocks that were dropped."""
-        return (*failures(self.answers), *dropped(self.chosen))
+        return (*failures(self.answers), *self.skipped, *dropped(self.chosen))
 
 
 def gather(providers: Iterable[ContextProvider], query: ContextQuery, policy: ContextPolicy = DEFAULT) -> Gathered:
     """Asks each passive provider once, in order, and chooses. Raises ConfigError for what is no provider."""
     known = [read_provider(provider) for provider in providers]
     answers = tuple(ask(info, query, policy.top_k) for info in known if info.passive)
-    return Gathered(answers, select(answers, policy))
+    skipped = tuple(segment for info in known if info.passive for segment in _skipped(info))
+    return Gathered(answers, select(answers, policy), skipped)
+
+
+def _skipped(info: ProviderInfo) -> Iterator[Segment]:
+    """What a provider names under `skipped`: files, pages, with the reason."""
+    given: Any = getattr(info.provider, "skipped", None)
+    skipped = cast("dict[object, object]", given) if isinstance(given, dict) else {}
+    for name, reason in skipped.items():
+        yield Segment("user", LABEL, "", Source("context", info.label, str(name)), kept=False, reason=str(reason))

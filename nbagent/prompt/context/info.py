@@ -6,6 +6,7 @@ from typing import Any
 
 from nbagent.errors import FOREIGN, ConfigError
 from nbagent.prompt.context.arguments import shown
+from nbagent.prompt.context.reading import sound
 from nbagent.prompt.context.told import told
 from nbagent.values import Struct
 
@@ -36,7 +37,7 @@ def read_provider(provider: Any) -> ProviderInfo:
             raise ConfigError(f"expected a context provider, with get_blocks(query, *, top_k=8), got {shown(provider)}")
         return ProviderInfo(
             provider,
-            " ".join(str(getattr(provider, "context_label", None) or "").split()) or kind,
+            sound(" ".join(str(getattr(provider, "context_label", None) or "").split())) or kind,
             kind,
             passive=_is(provider, "passive", default=True) and _is(provider, "supports_passive", default=True),
             active=_is(provider, "active", default=False) and _is(provider, "supports_active", default=True),

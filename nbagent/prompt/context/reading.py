@@ -14,6 +14,7 @@ from typing import Any, SupportsFloat, cast
 
 from nbagent.prompt.context.arguments import shown
 from nbagent.prompt.context.block import ContextBlock
+from nbagent.prompt.context.told import without_addresses
 
 _BLOCK = "a block (a ContextBlock, an object or a dict with a text, or a str)"
 
@@ -34,7 +35,7 @@ def read_block(given: object) -> ContextBlock:
     A score that is no finite number orders nothing, and becomes None.
     """
     if isinstance(given, str):
-        return ContextBlock(_sound(given))
+        return ContextBlock(sound(given))
     if not (isinstance(given, Mapping) and "text" in given) and not hasattr(cast("object", given), "text"):
         raise TypeError(f"expected {_BLOCK}, got {shown(cast('object', given))}")
     field = partial(_field, cast("object", given))
@@ -43,7 +44,7 @@ def read_block(given: object) -> ContextBlock:
         raise TypeError(f"expected a str as the text of a block, got {shown(text)}")
     metadata = field("metadata")
     return ContextBlock(
-        _sound(text),
+        sound(text),
         uri=_words(field("uri")),
         chunk_id=_words(field("chunk_id")),
         score=_score(field("score")),
@@ -58,7 +59,7 @@ def _field(given: object, name: str) -> Any:
 
 
 def _words(value: object) -> str | None:
-    return None if value is None else _sound(str(value)) or None
+    return None if value is None else sound(without_addresses(str(value))) or None
 
 
 def _score(value: object) -> float | None:
@@ -71,6 +72,6 @@ def _score(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _sound(text: str) -> str:
+def sound(text: str) -> str:
     """`text` with � for what UTF-8 cannot carry (lone surrogates), or no request and no file could hold it."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

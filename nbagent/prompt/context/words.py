@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
-"""Japanese, Chinese and Korean: no blanks between words, or with endings grown together."""
-_RUN = re.compile(rf"([{_UNSPACED}]+)|[^\W_{_UNSPACED}]+")
+_MARKED = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u1000-\u109f"
+"""Scripts of India and Burma, whose vowel signs are marks and no letters to Python; and accents."""
+_POINTS = re.compile("[\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0640]")
+"""The vowel points of Hebrew and Arabic, which most texts leave out."""
+_UNSPACED = (
+    "\u0e01-\u0eff\u1780-\u17d3\u3005-\u3007\u3040-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+)
+"""Thai, Lao, Khmer, Japanese, Chinese and Korean: no blanks between words, or with endings grown together."""
+_RUN = re.compile(rf"([{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKED}])+")
 
 
 class Words:
@@ -36,7 +43,7 @@ class Words:
         return list(self._words(text, singles=False))
 
     def _words(self, text: str, *, singles: bool) -> Iterator[str]:
-        for match in _RUN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        for match in _RUN.finditer(_POINTS.sub("", unicodedata.normalize("NFKC", text).casefold())):
             run = match[0]
             if match[1] is not None:
                 yield from (run[place : place + 2] for place in range(len(run) - 1))

@@ -53,12 +53,26 @@ def around(found: Found) -> tuple[str, ...]:
 
 
 def _repaired(text: str, names: Sequence[str]) -> Reading:
+    """Of several objects the one that has the wanted keys; of those that have, the last in the text: the model came
+    to it later."""
     first: Broken | None = None
+    other: Reading | None = None
+    wanted: list[tuple[int, Reading]] = []
     for found in objects(text):
         try:
-            return _read(found)
+            reading = _read(found)
         except Broken as error:
             first = first or error
+            continue
+        if not names:
+            return reading
+        if set(names) <= reading.value.keys():
+            wanted.append((found.start, reading))
+        other = other or reading
+    if wanted:
+        return max(wanted, key=lambda one: one[0])[1]
+    if other:
+        return other
     raise no_object(text, names, str(first) if first else "there is no JSON object in it") from None
 
 

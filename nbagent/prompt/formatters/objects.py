@@ -28,6 +28,7 @@ JSON = re.compile(rf'{_DOUBLE}|["{{}}\[\]]', re.DOTALL)
 """A bracket, a whole string, or the quote that a string without an end begins with."""
 PYTHON = re.compile(rf"""{_DOUBLE}|{_SINGLE}|["'{{}}\[\]]""", re.DOTALL)
 """The same, of Python."""
+_FENCE_LINE = re.compile(r"^[ \t]*(?=`{3}|~{3})", re.MULTILINE)
 _BLANK = re.compile(r"\s*+")
 _FENCE_OR_END = re.compile(r"\s*+(?:`{3}|~{3}|\Z)")
 
@@ -42,6 +43,8 @@ class Found:
     fenced: bool
     alone: bool
     """Whether nothing else is in its fence, or else in the whole text."""
+    start: int = 0
+    """Where it begins."""
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
@@ -59,6 +62,7 @@ def objects(text: str, token: re.Pattern[str] = JSON) -> list[Found]:
 def _scan(text: str, token: re.Pattern[str]) -> Iterator[Found]:
     at = content = cut_off = 0
     fence = ""
+    behind: re.Match[str] | None = None
     while opening := _OPENING.search(text, at):
         if opening["fence"]:
             at = opening.end()
@@ -70,11 +74,14 @@ def _scan(text: str, token: re.Pattern[str]) -> Iterator[Found]:
         if not closed:
             cut_off += 1
             at = _fence_end(text, start, fence)
+            behind = _FENCE_LINE.search(text, start) if not fence else None
         if not opening["array"]:
             alone = _is_alone(text, content, start, at, fence)
-            yield Found(text[start:at], closed, bool(fence), alone)
+            yield Found(text[start:at], closed, bool(fence), alone, start)
         if cut_off == MAX_CUT_OFF:
             return
+        if not closed and behind:
+            at = behind.start()  # a brace in prose; what has a fence of its own may still be the answer
 
 
 def _after(mark: re.Match[str], fence: str, content: int) -> tuple[str, int]:
