@@ -70,10 +70,13 @@ class AgentMagics:
     def prompt(self, line: str, local_ns: Mapping[str, Any] | None = None) -> None:
         """Show a prompt with the source of each piece, and the exact request; nothing is sent.
 
-        %prompt NAME TASK…          what a run with this task would send
+        %prompt NAME TASK…          what a run with this task would send; input fields: --inputs '{"topic": "DAGs"}'
         %prompt NAME                what the newest run sent
         %prompt NAME@2              what the agent's second run sent
-        %prompt diff NAME@1 NAME@2  what changed from the one to the other
+        %prompt diff NAME@1 NAME@2  what changed from the one to the other; of a saved notebook: old.ipynb:NAME@1
+        %prompt requests NAME 3     the newest requests, as they were sent
+
+        `--to FILE` at the end writes it to a file, such as prompt.json.
         """
         self._cells.run_prompt(line, local_ns)
 

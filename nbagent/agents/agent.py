@@ -8,13 +8,13 @@ from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.checks import attributes_of, count_of, kept, model_of, name_of, registry_of
-from nbagent.agents.context import Surroundings
 from nbagent.agents.conversation import Conversation
 from nbagent.agents.loop import Setup, converse
 from nbagent.agents.prompting import Prompting
 from nbagent.agents.recorded import inputs_of as recorded_inputs
 from nbagent.agents.recorded import script_at, started_of
 from nbagent.agents.stages import Thought, act, calls_of, messages_of, settings_of, think
+from nbagent.agents.surroundings import Surroundings
 from nbagent.errors import ModelError
 from nbagent.events import Event, RunStarted, StreamEvent
 from nbagent.messages import Message, Segment
@@ -95,7 +95,7 @@ class Agent:
 
         The prompt. system_prompt: the system message as it is; or instructions: a template of it, as a text or a list
         of lines; none is sent without. prompt_template: a template of the user's message. In both, `{topic}` is an
-        input field or an attribute, `{{topic}}` gives `{topic}`, all other braces stay. hide_unused_fields: whether
+        input field or an attribute, `{{topic}}` gives `{topic}`, and JSON stays as it is. hide_unused_fields: whether
         fields that no template takes are left out. examples: pairs (question, answer), sent as messages, or in the
         system prompt with examples_in="prompt".
 

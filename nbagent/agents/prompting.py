@@ -13,7 +13,7 @@ from nbagent.prompt.observe import draft
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
-    from nbagent.agents.context import Surroundings
+    from nbagent.agents.surroundings import Surroundings
     from nbagent.messages import Image, Message, Prompt
     from nbagent.prompt.formatters.reading import Reading
     from nbagent.prompt.inputs import Inputs, Text
