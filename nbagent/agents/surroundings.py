@@ -1,4 +1,4 @@
-"""Surroundings: the memories and retrievers of an agent: asked for each prompt, or by the model, and told what was said."""
+"""Surroundings: the memories and retrievers of an agent, asked for prompts or by the model, and told what was said."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from nbagent.mcp.content import content
 from nbagent.mcp.listing import every
 from nbagent.messages import Message
 from nbagent.prompt.template import escaped
-from nbagent.tools.text import sound
+from nbagent.text import sound
 from nbagent.values import Struct
 
 if TYPE_CHECKING:

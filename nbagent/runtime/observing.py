@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
 from nbagent.redact import redact
+from nbagent.text import without_addresses
 from nbagent.tools.failure import headline
 from nbagent.tools.serialise import cut, describe, describe_error
-from nbagent.tools.text import without_addresses
 
 if TYPE_CHECKING:
     from nbagent.runtime.calling import Outcome

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN
 from nbagent.redact import redact
+from nbagent.text import cut, sound, without_addresses
 from nbagent.tools.callables import innermost
-from nbagent.tools.text import cut, sound, without_addresses
 
 if TYPE_CHECKING:
     from types import CodeType, TracebackType

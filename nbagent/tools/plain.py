@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from nbagent.errors import FOREIGN
+from nbagent.text import shown
 from nbagent.tools import pictures, tables
 from nbagent.tools.failure import headline
-from nbagent.tools.text import shown
 
 if TYPE_CHECKING:
     from nbagent.messages import Image

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN
+from nbagent.text import cut, shown, sound
 from nbagent.tools.failure import describe_error
 from nbagent.tools.plain import Plain
 from nbagent.tools.response import ToolResponse
-from nbagent.tools.text import cut, shown, sound
 from nbagent.values import Struct
 
 if TYPE_CHECKING:

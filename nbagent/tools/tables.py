@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nbagent.tools.text import without_addresses
+from nbagent.text import without_addresses
 
 _ROWS = 20
 """A frame of at most this many rows is shown whole, a longer one by its head."""

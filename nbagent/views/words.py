@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
+from nbagent.text import without_addresses
 from nbagent.views.safe import inline
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _repr(value: Any) -> Any:
         return asdict(value)
     if isinstance(value, set | frozenset):
         return sorted(map(repr, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+    return without_addresses(repr(value))
 
 
 def caption(image: Image) -> str:

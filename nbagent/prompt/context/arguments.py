@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nbagent.errors import FOREIGN, ConfigError
-from nbagent.prompt.context.told import without_addresses
+from nbagent.text import without_addresses
 
 
 def flag(value: object, what: str) -> bool:

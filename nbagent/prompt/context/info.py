@@ -6,8 +6,8 @@ from typing import Any
 
 from nbagent.errors import FOREIGN, ConfigError
 from nbagent.prompt.context.arguments import shown
-from nbagent.prompt.context.reading import sound
 from nbagent.prompt.context.told import told
+from nbagent.text import sound
 from nbagent.values import Struct
 
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN
-from nbagent.prompt.context.told import without_addresses
+from nbagent.text import without_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

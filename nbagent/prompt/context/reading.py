@@ -14,7 +14,7 @@ from typing import Any, SupportsFloat, cast
 
 from nbagent.prompt.context.arguments import shown
 from nbagent.prompt.context.block import ContextBlock
-from nbagent.prompt.context.told import without_addresses
+from nbagent.text import sound, without_addresses
 
 _BLOCK = "a block (a ContextBlock, an object or a dict with a text, or a str)"
 
@@ -70,8 +70,3 @@ def _score(value: object) -> float | None:
     except (TypeError, ValueError) as error:
         raise TypeError(f"expected a number or None as the score of a block, got {shown(value)}") from error
     return number if math.isfinite(number) else None
-
-
-def sound(text: str) -> str:
-    """`text` with � for what UTF-8 cannot carry (lone surrogates), or no request and no file could hold it."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

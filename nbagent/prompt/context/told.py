@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from nbagent.errors import FOREIGN
 from nbagent.redact import redact
+from nbagent.text import without_addresses
 
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}")
 _LONGEST = 300
 
 
@@ -20,8 +18,3 @@ def told(error: BaseException) -> str:
         return name
     whole = redact(f"{name}: {words}" if words else name)
     return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…"
-
-
-def without_addresses(text: str) -> str:
-    """`<Thing at 0x7f12ab>` as `<Thing>`: an address differs in each process."""
-    return _ADDRESS.sub("", text)

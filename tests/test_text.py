@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbagent.text import without_addresses
 from nbagent.tools.serialise import cut
-from nbagent.tools.text import without_addresses
 
 
 def test_a_text_that_fits_is_whole():
