@@ -132,10 +132,17 @@ def _context(cell: Cell, kept: Agent | None, namespace: Namespace) -> dict[str, 
     if cell.spec.context is None:
         return options
     where = f"context ({cell.origins['context']})"
-    providers = [look_up(name, namespace, where) for name in cell.spec.context]
+    providers = [_provider(look_up(name, namespace, where)) for name in cell.spec.context]
     memories = [one for one in providers if hasattr(one, "get_messages") or hasattr(one, "insert")]
     retrievers = [one for one in providers if not any(one is each for each in memories)]
     return options | {"memories": memories, "retrievers": retrievers}
+
+
+def _provider(value: Any) -> Any:
+    """A context provider; of an MCP server its resources."""
+    if hasattr(value, "get_blocks") or not callable(resources := getattr(value, "resources", None)):
+        return value
+    return resources()
 
 
 def find(name: str, namespace: Namespace) -> Agent | None:

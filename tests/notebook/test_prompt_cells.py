@@ -313,3 +313,16 @@ bot = Agent("bot", ScriptedLLM(['{"mood": "x"}'] * 3), prompt_template="Hi {city
     assert prompt.user.startswith("MESSAGE TO YOU:\nHi Oslo\n")
     assert prompt.user.endswith("[Context]\n(DOCS) one")
     assert named.ns["mood"] == "x"
+
+
+def test_of_a_server_the_resources_are_the_context(named):
+    named.run("""
+class Books:
+    context_label = "BOOKS"
+    def get_blocks(self, query, *, top_k=8): return ["a book"]
+class Server:
+    def resources(self): return Books()
+server = Server()
+""")
+    named.run("%%agent bot\nscript: [ok]\ncontext: [server]\n---\nhi")
+    assert named.ns["bot"].last.prompt.user.endswith("(BOOKS) a book")
