@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, assert_never, cast
 
@@ -16,10 +15,10 @@ from nbagent.messages import Image, ModelReply, ToolCall
 from nbagent.models.invoked import Invokable, InvokedModel
 from nbagent.models.model import Model
 from nbagent.models.scripted import ScriptedLLM
-from nbagent.notebook.attributes import NotebookAttributes
 from nbagent.notebook.described import place_of, prompt_options
 from nbagent.notebook.fields import Budget, is_path
 from nbagent.notebook.look_up import look_up
+from nbagent.notebook.providers import attributes, context, refuse_push
 from nbagent.notebook.script import ScriptCalls, ScriptEntry, ScriptError, ScriptText
 from nbagent.notebook.spec import OF_THE_RUN, CellSpec
 from nbagent.prompt.template import UnknownField
@@ -86,63 +85,19 @@ def _described(
     """An agent as the cell describes it, and whether its model is named, so that its script starts anew."""
     spec, describes = cell.spec, cell.describes
     kept = None if describes else existing
-    _refuse_push(spec, namespace)
+    refuse_push(spec, namespace)
     model, anew = _model(spec, existing, namespace)
     options: dict[str, Any] = {
         **prompt_options(cell, kept, namespace),
-        **_context(cell, kept, namespace),
+        **context(cell, kept, namespace),
         "tools": _tools(cell, kept, namespace),
-        "attributes": _attributes(cell, existing, namespace, variables),
+        "attributes": attributes(cell, existing, namespace, variables),
         "max_turns": spec.max_turns or (kept.max_turns if kept else MAX_TURNS),
         "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
         "limits": _limits(spec, kept),
         "retry": existing.retry if existing else None,
     }
     return Agent(spec.name, model, **options), anew
-
-
-def _attributes(
-    cell: Cell, existing: Agent | None, namespace: Namespace, variables: MutableMapping[str, Any]
-) -> MutableMapping[str, Any]:
-    """What the cell pulls and pushes; else what the agent has, but for what an older description pulled."""
-    spec = cell.spec
-    before: MutableMapping[str, Any] = existing.attributes if existing else {}
-    others: MutableMapping[str, Any] = {} if isinstance(before, NotebookAttributes) else before
-    if spec.pull is None and spec.push is None:
-        return others if cell.describes else before
-    kept = existing.prompting.blueprint.pulled if existing and not cell.describes else None
-    local = namespace.maps[0] if isinstance(namespace, ChainMap) else None
-    return NotebookAttributes(variables, spec.pull if spec.pull is not None else kept or {}, local, others)
-
-
-_IPYTHONS = {"In", "Out", "get_ipython", "exit", "quit", "open"}
-
-
-def _refuse_push(spec: CellSpec, namespace: Namespace) -> None:
-    """An answer must not take the place of an agent, of the result, or of what belongs to IPython."""
-    for name in spec.push or ():
-        if name in (spec.name, spec.out) or isinstance(namespace.get(name), Agent):
-            raise CellError(f"push: {name!r} is the name of an agent, or of the result; give the field another name")
-        if name in _IPYTHONS or name.startswith("_"):
-            raise CellError(f"push: {name!r} is a name of IPython, or a private one; give the field another name")
-
-
-def _context(cell: Cell, kept: Agent | None, namespace: Namespace) -> dict[str, Any]:
-    options = kept.prompting.context.options if kept else {}
-    if cell.spec.context is None:
-        return options
-    where = f"context ({cell.origins['context']})"
-    providers = [_provider(look_up(name, namespace, where)) for name in cell.spec.context]
-    memories = [one for one in providers if hasattr(one, "get_messages") or hasattr(one, "insert")]
-    retrievers = [one for one in providers if not any(one is each for each in memories)]
-    return options | {"memories": memories, "retrievers": retrievers}
-
-
-def _provider(value: Any) -> Any:
-    """A context provider; of an MCP server its resources."""
-    if hasattr(value, "get_blocks") or not callable(resources := getattr(value, "resources", None)):
-        return value
-    return resources()
 
 
 def find(name: str, namespace: Namespace) -> Agent | None:

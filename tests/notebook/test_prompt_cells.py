@@ -326,3 +326,12 @@ server = Server()
 """)
     named.run("%%agent bot\nscript: [ok]\ncontext: [server]\n---\nhi")
     assert named.ns["bot"].last.prompt.user.endswith("(BOOKS) a book")
+
+
+@pytest.mark.parametrize("before", ["", "if True:\n    "])
+def test_a_line_at_top_level_pulls_what_the_variable_is_at_each_run(named, before):
+    line = "%agent --script s --pull city --prompt-template {city} --formatters paragraph,text b go"
+    named.run(f"city = 'Oslo'\ns = ['a', 'b']\n{before}{line}")
+    assert "Oslo" in named.ns["b"].last.prompt.user
+    named.run("city = 'Rome'\nb.run('go')")
+    assert "Rome" in named.ns["b"].last.prompt.user
