@@ -312,11 +312,11 @@ class Agent:
         asked = prompting.inputs(inputs)
         prompting.observed = drafted = prompting.draft(asked)
         shown = tuple(picture(image) for image in images)
+        with interrupts(awaited=awaited):  # a memory may fail, and then no run has begun
+            history = prompting.context.newest(self._conversation.before(key))
         exchange = self._conversation.open(key, self.model)
         self._runs += 1
         number = self._runs
-        with interrupts(awaited=awaited):
-            history = prompting.context.newest(exchange.history)
         started = self._started(asked, history, shown)
         run = Run(started, self._loop(started, lambda: drafted, self.requests), limits=self.limits, retry=self.retry)
         try:

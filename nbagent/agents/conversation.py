@@ -89,8 +89,6 @@ class OpenExchange:
         if self._before is not None and self._before.model is model:
             go_to(model, self._before.start)
         self._start = position(model)
-        self.history = _messages(exchanges if place is None else exchanges[:place])
-        """What was said before it."""
 
     def close(self, messages: tuple[Message, ...], *, rewind: bool) -> None:
         """Ends it. `rewind`: the run was cancelled, so everything is as it was before.

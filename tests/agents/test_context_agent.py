@@ -296,3 +296,25 @@ def test_pushed_fields_are_no_input_of_the_next_run_and_attributes_are_nobodys_w
     assert "mood:" not in prompt.user
     assert "city:\nOslo" in prompt.user
     assert [m.content for m in bot.history] == ["topic: T", '{"mood": "gay"}']
+
+
+def test_a_run_that_cannot_begin_leaves_script_and_conversation_where_they_are():
+    class Mine:
+        broken = False
+
+        def get_messages(self, query=None, *, top_k=-1):
+            if self.broken:
+                raise OSError("gone")
+            return []
+
+    mine = Mine()
+    bot = agent(["a", "b", "c"], memories=[mine])
+    bot.run("one", key="cell 1")
+    bot.run("two", key="cell 2")
+    before = (bot.model.position, bot.history, list(bot.results))
+    mine.broken = True
+    with pytest.raises(MemoryFailed):
+        bot.run("one again", key="cell 1")
+    assert (bot.model.position, bot.history, list(bot.results)) == before
+    mine.broken = False
+    assert (bot.run("three").final_output, list(bot.results)) == ("c", [1, 2, 3])
