@@ -132,7 +132,7 @@ def read_params(node: Node, where: str) -> dict[str, Any]:
         found: Any = as_json(node)
     else:
         try:
-            found = _json(read_text(node, expected))
+            found = strict_json(read_text(node, expected))
         except ValueError as error:
             raise CellError(f"{expected} or its JSON text ({error}); got {_shown(node)}.") from None
     if not isinstance(found, dict):
@@ -140,8 +140,8 @@ def read_params(node: Node, where: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def _json(text: str) -> Any:
-    """JSON without NaN, Infinity and keys that come twice."""
+def strict_json(text: str) -> Any:
+    """JSON without NaN, Infinity and keys that come twice. Raises ValueError."""
     return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_doubles)
 
 

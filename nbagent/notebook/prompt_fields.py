@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
-from nbagent.notebook.fields import read_text, read_variable
+from nbagent.notebook.fields import read_text, read_variable, strict_json
 from nbagent.notebook.header import Items, Node, Scalar, Table, as_json, lines_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def read_formatters(node: Node, where: str) -> str | tuple[str, ...]:
 def read_examples(node: Node, where: str) -> tuple[tuple[Any, Any], ...]:
     """Pairs of a question and its answer, texts or JSON."""
     if isinstance(node, Scalar) and node.text.strip().startswith("["):
-        node = _node(_json(node.text), node.line)
+        node = _from_json(node, where)
     if isinstance(node, Items) and node.nodes:
         return tuple(_pair(item) for item in node.nodes)
     raise CellError(f"{where} must be a list of pairs, such as `- {{user: 2 + 2, assistant: '4'}}`.")
@@ -126,11 +126,12 @@ def _said(node: Node) -> Any:
     return CellText(node.text, lines_of(node)) if isinstance(node, Scalar) else unread(node)
 
 
-def _json(text: str) -> Any:
+def _from_json(scalar: Scalar, where: str) -> Node:
+    """The node that an option's JSON text stands for."""
     try:
-        return json.loads(text)
-    except ValueError:
-        return None
+        return _node(strict_json(scalar.text), scalar.line)
+    except (ValueError, RecursionError) as error:
+        raise CellError(f"{where} is no JSON ({error}); within single quotes, an apostrophe ends the text.") from None
 
 
 def read_place(node: Node, where: str) -> str:
@@ -142,12 +143,10 @@ def read_place(node: Node, where: str) -> str:
 
 def _table(node: Node, where: str, example: str) -> Mapping[str, Node]:
     """A mapping, or its JSON text (`--inputs '{"topic": "DAGs"}'`)."""
+    if isinstance(node, Scalar) and node.text.strip().startswith("{"):
+        node = _from_json(node, where)
     if isinstance(node, Table):
         return node.entries
-    if isinstance(node, Scalar):
-        found = _json(node.text)
-        if isinstance(found, dict):
-            return {name: _node(value, node.line) for name, value in cast("dict[str, Any]", found).items()}
     raise CellError(f"{where} must be a mapping such as `{example}`.")
 
 

@@ -12,9 +12,6 @@ from nbagent.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Declared = str | type | tuple[Any, str]
-"""How a field is declared: a description, a type, or both."""
-
 _NAMES: dict[str, Any] = {
     "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "None": None, "Literal": Literal,
 }  # fmt: skip

@@ -335,3 +335,15 @@ def test_a_line_at_top_level_pulls_what_the_variable_is_at_each_run(named, befor
     assert "Oslo" in named.ns["b"].last.prompt.user
     named.run("city = 'Rome'\nb.run('go')")
     assert "Rome" in named.ns["b"].last.prompt.user
+
+
+@pytest.mark.parametrize(
+    "option",
+    ['{"topic": 1, "topic": 2}', '{"topic": NaN}', '{"topic": "Bob" s dog}'],
+)
+def test_the_json_of_an_option_is_strict_and_says_what_is_wrong(named, option):
+    with pytest.raises(CellError, match=r"`--inputs` is no JSON .*an apostrophe ends the text"):
+        named.run(f"%%agent bot --inputs '{option}'\nscript: [ok]\nprompt_template: '{{topic}}'\n---\n")
+    named.run("%%agent bot\nscript: [ok]\n---\nhi")
+    with pytest.raises(CellError, match="`--inputs` is no JSON"):
+        named.run(f"%prompt bot --inputs '{option}'")
