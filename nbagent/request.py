@@ -20,18 +20,22 @@ class Messages(Sequence[Message]):
 
     __slots__ = ("_length", "_log")
 
-    def __init__(self, items: Iterable[Message] = ()) -> None:
-        self._log = _Log(items)
+    def __init__(self, items: Iterable[Message] | _Log = ()) -> None:
+        self._log = items if isinstance(items, _Log) else _Log(items)
         self._length = len(self._log.items)
 
     def __add__(self, more: Iterable[Message]) -> Messages:
         grown = Messages.__new__(Messages)
         # Only the newest view may write into the shared log; an older one branches off with a copy.
         at_tip = self._length == len(self._log.items)
-        grown._log = self._log if at_tip else _Log(self._log.items[: self._length])
+        grown._log = self._log if at_tip else self._log.copied(self._length)
         grown._log.items.extend(more)
         grown._length = len(grown._log.items)
         return grown
+
+    def branch(self) -> Messages:
+        """The same messages, for a conversation that goes on from here while this one goes on from here, too."""
+        return Messages(self._log.copied(self._length))
 
     def __len__(self) -> int:
         return self._length
@@ -82,6 +86,14 @@ class _Log:
         self._digests = [self._hash.hexdigest()]
         self._sums = [0]
 
+    def copied(self, length: int) -> _Log:
+        """A log of its own of the first so many; of all of them, with what has been worked out about them."""
+        copy = _Log(self.items[:length])
+        if length == len(self.items):
+            self._advance(length)
+            copy._hash, copy._digests, copy._sums = self._hash.copy(), self._digests.copy(), self._sums.copy()
+        return copy
+
     def characters(self, length: int) -> int:
         self._advance(length)
         return self._sums[length]
@@ -115,10 +127,15 @@ class ModelRequest(Struct, frozen=True):
     """After how long the reply is of no use any more; None where the run has no time limit."""
     settings: Mapping[str, Any] | None = None
     """More parameters of this one request, as the model calls them; JSON."""
+    output_schema: Mapping[str, Any] | None = None
+    """The JSON schema of the answer, to which a provider that can holds the model; None: the answer is free text."""
 
     def fingerprint(self) -> str:
         """A hash of the whole request; a replayed request must have the recorded one's."""
         more = json.dumps(self.settings, sort_keys=True) if self.settings else ""
+        if self.output_schema is not None:
+            schema = json.dumps(self.output_schema, sort_keys=True)
+            more += f"->{blake2b(schema.encode('ascii'), digest_size=6).hexdigest()}"
         return f"{self.messages.digest}-{_of_tools.get(self.tools)[1]}{self.max_tokens or ''}{more}"
 
     @property

@@ -63,3 +63,22 @@ def test_fingerprint_ignores_the_order_of_dicts_and_sees_the_order_of_tools():
     fingerprint = ModelRequest(messages, (a, b)).fingerprint()
     assert fingerprint == ModelRequest(messages, (a_again, b)).fingerprint()
     assert fingerprint != ModelRequest(messages, (b, a)).fingerprint()
+
+
+def test_the_schema_of_the_answer_is_in_the_fingerprint_and_not_in_the_size():
+    messages, schema = Messages([user("a")]), {"type": "object", "properties": {"b": {}, "a": {}}}
+    again = {"properties": {"a": {}, "b": {}}, "type": "object"}
+    plain, asked = ModelRequest(messages), ModelRequest(messages, output_schema=schema)
+    assert asked.fingerprint() == ModelRequest(messages, output_schema=again).fingerprint()
+    assert asked.characters == plain.characters
+    others = [plain, asked, ModelRequest(messages, output_schema={}), ModelRequest(messages, settings=schema)]
+    assert len({request.fingerprint() for request in others}) == 4
+    assert len(asked.fingerprint()) < 60
+
+
+def test_recorded_fingerprints_stay_what_they_were():
+    look = ToolSchema("look", "Look.", {"type": "object", "properties": {}})
+    messages = Messages([Message("system", "Be brief."), user("Paris?")])
+    assert ModelRequest(messages).fingerprint() == "679cb14572d9c2423175f48e-f48212d320c4"
+    full = ModelRequest(messages, (look,), 100, settings={"seed": 7, "a": [1]})
+    assert full.fingerprint() == '679cb14572d9c2423175f48e-189527dc6bd9100{"a": [1], "seed": 7}'

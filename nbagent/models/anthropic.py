@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nbagent.models.remote import PLACEHOLDER, RemoteModel
+from nbagent.models.remote import PLACEHOLDER, RemoteModel, with_params
 from nbagent.models.wires import anthropic as wire
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ class AnthropicModel(RemoteModel):
         return wire.Reader(self.provider)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        body = wire.payload(request, self.provider)
-        return body | self._params(request) | {"model": self.model, "stream": self.streaming}
+        body = with_params(
+            wire.payload(request, self.provider, structured=self.structured), self._params(request), "output_config"
+        )
+        return body | {"model": self.model, "stream": self.streaming}
 
     def _send(self, client: Any, body: dict[str, Any], timeout: Any) -> Any:
         return client.messages.with_streaming_response.create(**body, timeout=timeout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from nbagent.errors import ConfigError
-from nbagent.models.remote import PLACEHOLDER, RemoteModel
+from nbagent.models.remote import PLACEHOLDER, RemoteModel, with_params
 from nbagent.models.wires import chat, responses
 
 if TYPE_CHECKING:
@@ -49,14 +49,15 @@ class OpenAIModel(RemoteModel):
         return chat.Reader(self._origin, says_done="no_done" not in self._quirks)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
+        structured = self.structured and not (request.tools and "schema_or_tools" in self._quirks)
         if self.api == "responses":
-            body = responses.payload(request, self._origin)
+            body = responses.payload(request, self._origin, structured=structured)
         else:
             old = "max_tokens" in self._quirks
-            body = chat.payload(request, self._origin, old_max_tokens=old)
+            body = chat.payload(request, self._origin, old_max_tokens=old, structured=structured)
             if self.streaming and "no_stream_options" not in self._quirks:
                 body["stream_options"] = {"include_usage": True}
-        return body | self._params(request) | {"model": self.model, "stream": self.streaming}
+        return with_params(body, self._params(request), "text") | {"model": self.model, "stream": self.streaming}
 
     def _send(self, client: Any, body: dict[str, Any], timeout: Any) -> Any:
         resource = client.responses if self.api == "responses" else client.chat.completions

@@ -79,6 +79,25 @@ def open_model(
     return _open(asked, options, lambda name: keys.find_or_ask(name, ask) if check_key else keys.later(name))
 
 
+def LLMClient(provider: str = "openai", model: str | None = None, **options: Any) -> Model:  # noqa: N802 - its name
+    """agentmaker's name for `open_model`: `LLMClient("deepseek")`, `LLMClient("openai", "gpt-5")`.
+
+    options: those of `open_model`. agentmaker's default provider is deepseek; here it is openai. Raises ConfigError.
+    """
+    if others := options.keys() & {"api_key", "emulate_tools", "profile", "default_temperature"}:
+        name = min(others)
+        raise ConfigError(f"{name}: {_ELSEWHERE[name]}")
+    return open_model(provider if model is None else f"{provider}:{model}", **options)
+
+
+_ELSEWHERE = {
+    "api_key": "a key is no part of a notebook: put it into the environment variable that api_key_env names",
+    "emulate_tools": "not here yet; most servers know tools",
+    "profile": "write base_url, api and params",
+    "default_temperature": "write params={'temperature': …}",
+}
+
+
 def _open(asked: Opened, options: dict[str, Any], find: Callable[[str], keys.Key]) -> Model:
     """options: what the constructor takes that is not in `asked`. find: finds the key of a variable."""
     if asked.base_url:
@@ -89,7 +108,11 @@ def _open(asked: Opened, options: dict[str, Any], find: Callable[[str], keys.Key
     key = _key(provider, url, asked, find)
     if asked.api and provider.api == "anthropic":
         raise ConfigError(f"api: {provider.name} has one API of its own; leave `api` out")
-    options |= {"provider": provider.name, "base_url": url, "key": key, "params": asked.params}
+    # What is known of a company's server holds for no other; a program such as ollama is the same wherever it runs.
+    structured = provider.structured and (not provider.key_variable or _is_at(url, provider.base_url))
+    options |= {
+        "provider": provider.name, "base_url": url, "key": key, "params": asked.params, "structured": structured,
+    }  # fmt: skip
     made = _model(provider, name, asked.api, options)
     made.opened_as = asked
     return made
@@ -159,15 +182,20 @@ def _key(provider: Provider, url: str, asked: Opened, find: Callable[[str], keys
         return find(asked.api_key_env)
     if not provider.key_variable:
         return None
-    parts, own = urlsplit(url), urlsplit(provider.base_url)
-    host = parts.hostname
-    if asked.base_url and (parts.scheme, host, parts.port) != (own.scheme, own.hostname, own.port):
+    host = urlsplit(url).hostname
+    if asked.base_url and not _is_at(url, provider.base_url):
         if _is_private(host or ""):
             return None
         raise ConfigError(
             f"{provider.key_variable} is not sent to {host}: name the variable of its key, api_key_env: NAME"
         )
     return find(provider.key_variable)
+
+
+def _is_at(url: str, home: str) -> bool:
+    """Whether an address is on the same server."""
+    one, other = urlsplit(url), urlsplit(home)
+    return (one.scheme, one.hostname, one.port) == (other.scheme, other.hostname, other.port)
 
 
 def _is_private(host: str) -> bool:

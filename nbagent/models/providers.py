@@ -29,30 +29,38 @@ class Provider(Struct, frozen=True):
     """The model where only the provider is named; empty where one has to be named."""
     quirks: frozenset[str] = frozenset()
     """`max_tokens`: it does not know max_completion_tokens; `no_stream_options`: it refuses stream_options;
-    `no_done`: its streams end without `[DONE]`."""
+    `no_done`: its streams end without `[DONE]`; `schema_or_tools`: it takes no schema of the answer beside tools."""
+    structured: bool = False
+    """Whether it takes a JSON schema of the answer (`response_format`, `text.format`, `output_config.format`)."""
 
 
 _MAKERS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
 """Whose model it is that is named without its provider."""
 OLD = frozenset({"max_tokens"})
 """The quirks of a server of which nothing is known."""
+_EITHER = OLD | {"schema_or_tools"}
+"""Those of servers that force the schema on the whole reply, so that no tool is called any more, and of Gemini, which
+refuses both together. Source: ollama#8095, vllm#39929, openai-agents-python#656."""
 _TABLE = [
-    Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
-    Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic"),
+    Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", structured=True),
+    Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic", structured=True),
     Provider("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", model="deepseek-chat", quirks=OLD),
-    Provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", quirks=OLD),
+    Provider(
+        "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", quirks=_EITHER,
+        structured=True,
+    ),
     Provider("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", quirks=OLD),
     Provider("moonshot", "https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", quirks=OLD),
     Provider("zhipu", "https://open.bigmodel.cn/api/paas/v4", "ZHIPU_API_KEY", quirks=OLD),
-    Provider("ollama", "http://localhost:11434/v1", quirks=OLD),
-    Provider("lmstudio", "http://localhost:1234/v1", quirks=OLD),
-    Provider("vllm", "http://localhost:8000/v1", quirks=OLD),
-    Provider("llama.cpp", "http://localhost:8080/v1", model="default", quirks=OLD),
+    Provider("ollama", "http://localhost:11434/v1", quirks=_EITHER, structured=True),
+    Provider("lmstudio", "http://localhost:1234/v1", quirks=_EITHER, structured=True),
+    Provider("vllm", "http://localhost:8000/v1", quirks=_EITHER, structured=True),
+    Provider("llama.cpp", "http://localhost:8080/v1", model="default", quirks=_EITHER, structured=True),
     Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", quirks=OLD),
     Provider("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     Provider("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", quirks=OLD | {"no_stream_options"}),
     Provider("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN", quirks=OLD),
-]
+]  # fmt: skip
 
 
 def entry_points(group: str) -> Iterable[EntryPoint]:
@@ -134,7 +142,7 @@ def _provider(name: str, described: object) -> Provider:
 
 
 def _described(name: str, described: Mapping[str, Any]) -> Provider:
-    fields = {"base_url", "key_variable", "api", "model", "quirks"}
+    fields = {"base_url", "key_variable", "api", "model", "quirks", "structured"}
     for field in described:
         if field not in fields:
             raise ConfigError(f"provider {name!r}: unknown key {field!r}; known: {', '.join(sorted(fields))}")
@@ -144,5 +152,7 @@ def _described(name: str, described: Mapping[str, Any]) -> Provider:
         raise ConfigError(f"provider {name!r}: api is one of {', '.join(_APIS)}, not {described['api']!r}")
     if isinstance(described.get("quirks"), str):
         raise ConfigError(f"provider {name!r}: quirks is a list, such as ['max_tokens']")
+    if not isinstance(described.get("structured", False), bool):
+        raise ConfigError(f"provider {name!r}: structured is true or false, not {described['structured']!r}")
     fit: dict[str, Any] = {**described, "quirks": frozenset(described.get("quirks", OLD))}
     return Provider(name, **fit)

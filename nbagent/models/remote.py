@@ -11,6 +11,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from nbagent.messages import ModelReply, Usage
 from nbagent.models.exchange import Exchange, Reader
 from nbagent.models.network import Deadline, keep_deadlines, until
 from nbagent.models.prices import Price, priced
+from nbagent.models.windows import window_of
 from nbagent.models.wires.failures import status_failure, status_of, transport_failure
 
 if TYPE_CHECKING:
@@ -60,7 +62,9 @@ class RemoteModel(ABC):
         timeout: float = TIMEOUT,
         streaming: bool = True,
         price: Price | None = None,
+        structured: bool = False,
     ) -> None:
+        """structured: whether the server takes the schema of an answer; without, a request's schema is not sent."""
         self.model = model
         self.provider = provider or self.package
         self.base_url = base_url
@@ -68,6 +72,7 @@ class RemoteModel(ABC):
         self.timeout = _seconds(timeout)
         self.streaming = streaming
         self.price = price
+        self.structured = structured
         self.opened_as: Opened | None = None
         """How `open_model` was asked for it."""
         self._key = key
@@ -83,6 +88,11 @@ class RemoteModel(ABC):
     def has_price(self) -> bool:
         """Whether it is known what its tokens cost."""
         return priced(Usage(1_000, 1_000), self.provider, self.model, self.price).cost is not None
+
+    @cached_property
+    def context_window(self) -> int | None:
+        """How many tokens fit into it; None where nobody says."""
+        return window_of(self.provider, self.model)
 
     def stream(self, request: ModelRequest) -> Iterator[Piece]:
         """Sends the request; yields what comes, and the whole reply last. Raises ModelError."""
@@ -273,6 +283,14 @@ class RemoteModel(ABC):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"{self.name} is not pickled or copied: open it anew, open_model({self.name!r})")
+
+
+def with_params(body: dict[str, Any], params: Mapping[str, Any], shared: str) -> dict[str, Any]:
+    """The body with the user's parameters, which win; `shared`, an object that both may set, is joined key by key."""
+    theirs: Any = params.get(shared)
+    if shared in body and isinstance(theirs, Mapping):
+        params = {**params, shared: {**body[shared], **theirs}}
+    return {**body, **params}
 
 
 _OPENAIS_OWN = ("openai-organization", "openai-project")

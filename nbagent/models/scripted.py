@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from copy import copy
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
@@ -119,6 +120,12 @@ class ScriptedLLM:
     @position.setter
     def position(self, position: int) -> None:
         self._position = max(0, min(position, len(self.script)))
+
+    def fork(self) -> ScriptedLLM:
+        """The same script, standing where this one does, for another agent; with no requests."""
+        made = copy(self)
+        made._requests, made._calls_before = [], self._calls_before.copy()  # noqa: SLF001 - it is one of its own class
+        return made
 
     def reset(self) -> None:
         """Back to the first entry, with no requests."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import ConfigError
@@ -49,6 +49,13 @@ class Blueprint:
         """The names of the fields that its templates take."""
         return fields_in(self.system) | fields_in(self.message or ())
 
+    @property
+    def answer_schema(self) -> Mapping[str, Any] | None:
+        """The schema that a provider can hold an answer to; None where there is none, or answers are no JSON."""
+        from nbagent.prompt.formatters.json_object import JsonFormatter
+
+        return self.output.schema if isinstance(self.reader, JsonFormatter) and self.output.native else None
+
 
 def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
     system_prompt: Text | None = None,
@@ -56,7 +63,7 @@ def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
     prompt_template: TemplateText | None = None,
     examples: Examples | None = None,
     examples_in: Place = "messages",
-    output: Mapping[str, Any] | None = None,
+    output: Any = None,
     formatters: Any = None,
     hide_unused_fields: bool = False,
     pull_keys: Keys | None = None,
@@ -73,17 +80,34 @@ def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
     if examples_in not in ("messages", "prompt"):
         raise ConfigError(f"examples_in: expected 'messages' or 'prompt', got {examples_in!r}")
     pushed = _keys("push_keys", push_keys) or {}
-    declared = Output({**_declared(output), **{k: v for k, v in pushed.items() if k not in (output or {})}})
+    declared = _output(output, pushed)
     message = None if prompt_template is None else template("prompt_template", prompt_template)
     writer, reader = _formatters(formatters, reads=message is not None or len(declared) > 0)
     if reader is None and len(declared):
-        raise ConfigError("output fields need an answer that is read: formatters say `text`; write [paragraph, json]")
+        raise _unread()
     return Blueprint(
         pieces("system prompt", system_prompt) if instructions is None else template("instructions", instructions),
         "system prompt" if instructions is None else "instructions",
         message, example_messages(examples, to_text), examples_in, declared, writer, reader, bool(hide_unused_fields),
         _keys("pull_keys", pull_keys), pushed,
     )  # fmt: skip
+
+
+def with_output(plan: Blueprint, output: Output) -> Blueprint:
+    """The same blueprint, whose answer is read into this output: as JSON, where its formatters do not say how.
+
+    Raises ConfigError where they say `text`, and where a push key is no field of the output.
+    """
+    _check_pushed(plan.pushed, output)
+    if plan.reader is None and plan.writer is not None:
+        raise _unread()
+    from nbagent.prompt.formatters.known import formatter_named
+
+    return replace(plan, output=output, reader=plan.reader or formatter_named("json"))
+
+
+def _unread() -> ConfigError:
+    return ConfigError("output fields need an answer that is read: formatters say `text`; write [paragraph, json]")
 
 
 def _formatters(given: Any, *, reads: bool) -> tuple[Formatter | None, Formatter | None]:
@@ -122,9 +146,27 @@ def _keys(label: str, given: Any) -> Mapping[str, str] | None:
     return keys
 
 
-def _declared(output: Any) -> Mapping[str, Any]:
-    if output is None:
-        return {}
-    if not isinstance(output, Mapping):
-        raise ConfigError(f"output: expected fields such as {{'mood': 'in one word', 'score': int}}; got {output!r}")
-    return cast("Mapping[str, Any]", output)
+def _output(given: Any, pushed: Mapping[str, str]) -> Output:
+    """What was given: fields, to which the pushed ones are added, or a type."""
+    if given is None or isinstance(given, Mapping):
+        fields = dict(cast("Mapping[str, Any]", given or {}))
+        return Output({**fields, **{name: text for name, text in pushed.items() if name not in fields}})
+    from nbagent.prompt.output_model import model_output
+
+    try:
+        output = model_output(given)
+    except ConfigError as error:
+        raise ConfigError(
+            "output: expected fields such as {'mood': 'in one word', 'score': int}, or a type: "
+            + str(error).removeprefix("output_schema: ")
+        ) from None
+    _check_pushed(pushed, output)
+    return output
+
+
+def _check_pushed(pushed: Mapping[str, str], output: Output) -> None:
+    if lacking := [name for name in pushed if name not in output.described]:
+        raise ConfigError(
+            f"push_keys: expected fields of the output ({', '.join(output.described)}), got {', '.join(lacking)}; "
+            "leave them out, or add them to the output"
+        )

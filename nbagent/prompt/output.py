@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import json
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Union, cast
 
 from nbagent.errors import ConfigError
+from nbagent.prompt.json_schema import is_strict, whole, without_defaults, words
+from nbagent.text import without_addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _NAMES: dict[str, Any] = {
     "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "None": None, "Literal": Literal,
@@ -19,6 +21,33 @@ _NAMES: dict[str, Any] = {
 
 class InvalidAnswer(ValueError):
     """An answer does not have the declared fields. Its str is for the model."""
+
+
+def invalid(names: Iterable[str], wrong: Iterable[str]) -> InvalidAnswer:
+    """The error about an answer that should have these fields."""
+    return InvalidAnswer(
+        f"The answer cannot be used. Expected the fields {', '.join(names)}.\n"
+        f"What is wrong: {'; '.join(wrong)}.\nAnswer again, with all of them."
+    )
+
+
+def validated(adapter: Any, value: Any) -> Any:
+    """The value as the adapter's type. Raises pydantic's ValidationError."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):  # a formatter of the user's gives what it likes
+        return adapter.validate_python(value)
+    return adapter.validate_json(text)  # as what it is: a strict type takes a date from JSON, and none from a str
+
+
+def problems(error: Any, *place: str) -> list[str]:
+    """What a ValidationError says, each problem with where it is: at `place`, or somewhere in it."""
+    told: list[str] = []
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        where = ".".join([*place, *map(str, one["loc"])]) or "the answer as a whole"
+        text = "missing" if one["type"] == "missing" and len(one["loc"]) + len(place) == 1 else one["msg"]
+        told.append(f"{where}: {text[:1].lower()}{text[1:]}")
+    return told
 
 
 class Output:
@@ -30,11 +59,34 @@ class Output:
 
     def __init__(self, declared: Mapping[str, Any]) -> None:
         fields = {_name(name): _read(name, value) for name, value in declared.items()}
-        self._adapters = {name: _adapter(name, kind) for name, (kind, _) in fields.items() if kind is not None}
-        self.described = {
-            name: _described(kind, text, self._adapters.get(name)) for name, (kind, text) in fields.items()
+        self._texts = {name: text for name, (_, text) in fields.items()}
+        self._adapters = {
+            name: adapter_of(kind, f"output: {name}: a type that cannot be described or checked")
+            for name, (kind, _) in fields.items()
+            if kind is not None
         }
+        self.described: dict[str, str] = {name: self._told(name) for name in fields}
         """Each name with what the model is told about it."""
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of an answer: an object that has all the fields. It is not to be changed."""
+        from pydantic import TypeAdapter
+
+        kinds, shared = TypeAdapter[Any].json_schemas(
+            [(name, "validation", adapter) for name, adapter in self._adapters.items()],
+            schema_generator=without_defaults(),
+        )
+        fields = {
+            name: {**kinds.get((name, "validation"), {}), **({"description": text} if text else {})}
+            for name, text in self._texts.items()
+        }
+        return whole({**shared, "type": "object", "properties": fields, "required": list(fields)})
+
+    @cached_property
+    def native(self) -> bool:
+        """Whether providers can hold a model to the schema; what is described in words only, they cannot."""
+        return is_strict(self.schema)
 
     def checked(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """The answer with its declared fields first, each as its type; others follow as they are.
@@ -50,10 +102,7 @@ class Output:
                 except InvalidAnswer as error:
                     wrong.append(str(error))
         if wrong:
-            raise InvalidAnswer(
-                f"The answer cannot be used. Expected the fields {', '.join(self.described)}.\n"
-                f"What is wrong: {'; '.join(wrong)}.\nAnswer again, with all of them."
-            )
+            raise invalid(self.described, wrong)
         return {**found, **answer, **found}
 
     def _value(self, name: str, value: Any) -> Any:
@@ -63,15 +112,18 @@ class Output:
 
         adapter = self._adapters[name]
         try:
-            return adapter.validate_python(value)
+            return validated(adapter, value)
         except ValidationError as error:
             if isinstance(value, str):  # of a formatter that knows texts only
                 try:
                     return adapter.validate_json(value)
                 except ValidationError:
                     pass
-            problems = [f"{'.'.join([name, *map(str, e['loc'])])}: {e['msg'].lower()}" for e in error.errors()]
-            raise InvalidAnswer("; ".join(problems)) from None
+            raise InvalidAnswer("; ".join(problems(error, name))) from None
+
+    def _told(self, name: str) -> str:
+        parts = [words(self._adapters[name].json_schema())] if name in self._adapters else []
+        return ": ".join([*parts, *filter(None, [self._texts[name]])])
 
     def __len__(self) -> int:
         return len(self.described)
@@ -128,41 +180,14 @@ def _type_or_none(node: ast.expr) -> Any:
     return None if isinstance(node, ast.Constant) and node.value is None else _type(node)
 
 
-def _adapter(name: str, kind: Any) -> Any:
-    """What checks a value of this type. Raises ConfigError for a type that pydantic does not know."""
+def adapter_of(kind: Any, refused: str) -> Any:
+    """What checks a value of this type. Raises ConfigError, which begins with `refused`, where pydantic cannot."""
     from pydantic import TypeAdapter
 
     try:
         adapter = TypeAdapter[Any](kind)
         adapter.json_schema()
     except Exception as error:  # noqa: BLE001 - pydantic has many, and a type's own hooks may raise anything
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ConfigError(f"output: {name}: a type that cannot be described or checked: {why}") from None
+        why = without_addresses(str(error)).splitlines()
+        raise ConfigError(f"{refused}: {why[0] if why else type(error).__name__}") from None
     return adapter
-
-
-def _described(kind: Any, text: str, adapter: Any) -> str:
-    if kind is None:
-        return text
-    named = _plain(kind) or json.dumps(adapter.json_schema(), ensure_ascii=False)
-    return f"{named}: {text}" if text else named
-
-
-def _plain(kind: Any) -> str:
-    """A type of Python's own as it is written, `list[str]`, `int | None`; empty for one that needs a schema."""
-    if kind is type(None):
-        return "None"
-    if kind in _BUILTIN:
-        return kind.__name__
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Literal and all(isinstance(value, str | int | bool) for value in inner):
-        return f"one of {', '.join(map(repr, inner))}"
-    names = [_plain(one) for one in inner]
-    if not inner or not all(names):
-        return ""
-    if origin in (Union, UnionType):
-        return " | ".join(names)
-    return f"{origin.__name__}[{', '.join(names)}]" if origin in (list, dict) else ""
-
-
-_BUILTIN = (str, int, float, bool, list, dict)

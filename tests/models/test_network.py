@@ -60,11 +60,11 @@ def test_no_drip_gets_through_a_deadline(what, asynchronous, server):
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_time_limit_of_the_run_is_kept_inside_a_call_and_before_a_wait(asynchronous, server):
     server.play(stream_answer(drip(b": still here\n\n")))
-    agent = Agent("a", model_at("chat", server), limits=Limits(seconds=0.5))
+    agent = Agent("a", model_at("chat", server), limits=Limits(deadline=0.5))
     assert ended(agent, asynchronous) == "limit_reached"
     assert server.hangup.wait(10), "the client left while it dripped"
     server.play(Answer(b"{}", 429, {"retry-after": "20"}), repeat=True)
-    agent = Agent("a", model_at("chat", server), limits=Limits(seconds=2))
+    agent = Agent("a", model_at("chat", server), limits=Limits(deadline=2))
     assert ended(agent, asynchronous) == "limit_reached"
     assert "would be over before the next attempt" in agent.last.stop_reason
 
@@ -202,11 +202,11 @@ def test_configured_providers_come_and_go():
 
 
 def test_a_budget_in_money_without_a_price_sends_nothing(server):
-    agent = Agent("a", model_at("chat", server), limits=Limits(cost=Decimal(1)))
+    agent = Agent("a", model_at("chat", server), limits=Limits(max_cost=Decimal(1)))
     with pytest.raises(ConfigError, match="no price is known for 'openai:m'"):
         agent.run("go")
     assert server.requests == []
     server.play(reply("chat", True, text="Hi."))
     priced = model_at("chat", server, price=Price(Decimal(3), Decimal(15)))
-    result = Agent("a", priced, limits=Limits(cost=Decimal(1))).run("go")
+    result = Agent("a", priced, limits=Limits(max_cost=Decimal(1))).run("go")
     assert result.usage.cost == Decimal("0.000165")

@@ -20,7 +20,7 @@ from servers import (
 )
 
 from nbagent.errors import ModelError
-from nbagent.messages import Message, ModelReply, ToolCall, Usage
+from nbagent.messages import Message, ModelReply, ToolCall, ToolSchema, Usage
 from nbagent.models.exchange import Exchange
 from nbagent.models.prices import Price, priced
 from nbagent.models.wires import anthropic, chat, responses
@@ -292,3 +292,43 @@ def test_a_call_without_an_id_never_gets_that_of_another():
         draft.call(id, "f")
     draft.finish, draft.ended = "tool_calls", True
     assert [call.id for call in draft.reply().tool_calls] == ["call_1__", "call_1", "call_1_"]
+
+
+LOOK = ToolSchema("look", "Look.", {"type": "object", "properties": {}})
+GIVEN = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 1}, "t": {"type": "string"}},
+    "required": ["n"],
+}
+OF_OPENAI = {**GIVEN, "additionalProperties": False, "required": ["n", "t"]}
+OF_ANTHROPIC = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "description": "{minimum: 1}"}, "t": {"type": "string"}},
+    "additionalProperties": False,
+    "required": ["n"],
+}
+PAYLOADS = {"chat": chat.payload, "responses": responses.payload, "anthropic": anthropic.payload}
+FORMAT = {
+    "chat": {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": OF_OPENAI, "strict": True},
+        }
+    },
+    "responses": {"text": {"format": {"type": "json_schema", "name": "answer", "schema": OF_OPENAI, "strict": True}}},
+    "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": OF_ANTHROPIC}}},
+}
+"""What a body has more for a schema, made strict by the SDK."""
+
+
+@pytest.mark.parametrize("tools", [(), (LOOK,)])
+@pytest.mark.parametrize("api", APIS)
+def test_the_schema_of_an_answer_goes_to_a_server_that_takes_one(api, tools):
+    messages, before = Messages([Message("user", "a")]), json.dumps(GIVEN)
+    free, asked = ModelRequest(messages, tools), ModelRequest(messages, tools, output_schema=GIVEN)
+    payload = PAYLOADS[api]
+    without = payload(free, "here")
+    assert payload(asked, "here", structured=True) == without | FORMAT[api]
+    assert payload(asked, "here") == payload(free, "here", structured=True) == without
+    assert ("tools" in without) == bool(tools)
+    assert json.dumps(GIVEN) == before

@@ -43,8 +43,8 @@ _FINISH = {
 }
 
 
-def payload(request: ModelRequest, provider: str) -> Json:
-    """The body of a request, without the model's name."""
+def payload(request: ModelRequest, provider: str, *, structured: bool = False) -> Json:
+    """The body of a request, without the model's name. `structured`: the server takes the schema of the answer."""
     messages = settled(request.messages)
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     turns = _turns([message for message in messages if message.role != "system"], provider)
@@ -53,6 +53,11 @@ def payload(request: ModelRequest, provider: str) -> Json:
         body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
+    if structured and request.output_schema is not None:
+        from anthropic import transform_schema
+
+        schema = transform_schema(dict(request.output_schema))  # as the SDK makes it strict
+        body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return body
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from nbagent.messages import Image, Message, Reasoning
@@ -11,26 +12,34 @@ from nbagent.models.wires.draft import Draft, DraftCall, Json, counted, is_count
 from nbagent.models.wires.settled import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from nbagent.messages import ModelReply, ToolSchema
     from nbagent.models.model import Piece
     from nbagent.request import ModelRequest
 
 DONE = "[DONE]"
+ANSWER = "answer"
+"""What the schema of the answer is called, which the protocol wants to be called something."""
 _EXTRAS = "nbagent.extra_content"
 """Under this name what belongs to single calls is kept, until it is sent back."""
 _FINISH = {"function_call": "tool_calls", "model_context_window_exceeded": "context_overflow"}
 """Where a server's word for the end is not ours."""
 
 
-def payload(request: ModelRequest, provider: str, *, old_max_tokens: bool = False) -> Json:
-    """The body of a request, without the model's name. `old_max_tokens`: the server knows no other word for it."""
+def payload(request: ModelRequest, provider: str, *, old_max_tokens: bool = False, structured: bool = False) -> Json:
+    """The body of a request, without the model's name.
+
+    `old_max_tokens`: the server knows no other word for it. `structured`: it takes the schema of the answer.
+    """
     body: Json = {"messages": [_message(message, provider) for message in settled(request.messages)]}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.max_tokens is not None:
         body["max_tokens" if old_max_tokens else "max_completion_tokens"] = request.max_tokens
+    if structured and request.output_schema is not None:
+        schema = {"name": ANSWER, "schema": strict(request.output_schema), "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
 
@@ -69,6 +78,19 @@ def _image(image: Image) -> Json:
 
 def data_url(image: Image) -> str:
     return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
+
+
+def strict(schema: Mapping[str, Any]) -> Json:
+    """The schema of an answer as the SDK makes it strict."""
+    from openai import pydantic_function_tool
+    from pydantic import BaseModel
+
+    class Given(BaseModel):  # the SDK takes no schema but that of a class, and changes it in place
+        @classmethod
+        def model_json_schema(cls, *_: Any, **__: Any) -> Json:
+            return deepcopy(dict(schema))
+
+    return pydantic_function_tool(Given)["function"]["parameters"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
 
 
 def _tool(tool: ToolSchema) -> Json:

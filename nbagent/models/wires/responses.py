@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nbagent.messages import Message, Reasoning
-from nbagent.models.wires.chat import data_url
+from nbagent.models.wires.chat import ANSWER, data_url, strict
 from nbagent.models.wires.draft import (
     TURN,
     Draft,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
-def payload(request: ModelRequest, provider: str) -> Json:
-    """The body of a request, without the model's name."""
+def payload(request: ModelRequest, provider: str, *, structured: bool = False) -> Json:
+    """The body of a request, without the model's name. `structured`: the server takes the schema of the answer."""
     messages = settled(request.messages)
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     items = [item for message in messages if message.role != "system" for item in _items(message, provider)]
@@ -46,6 +46,9 @@ def payload(request: ModelRequest, provider: str) -> Json:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens
+    if structured and request.output_schema is not None:
+        schema = strict(request.output_schema)
+        body["text"] = {"format": {"type": "json_schema", "name": ANSWER, "schema": schema, "strict": True}}
     return body
 
 

@@ -1,0 +1,1 @@
+"""Texts: what nbagent itself says to a model, in packs by language."""
