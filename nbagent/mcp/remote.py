@@ -60,6 +60,7 @@ class MCPTool(Tool):
             parallel=is_read_only,
             idempotent=is_read_only or is_idempotent,
         )
+        self.origin = f"mcp:{session.label}"
 
     @cached_property
     def _interface(self) -> Interface:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import linecache
 import traceback
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.errors import FOREIGN
+from nbagent.errors import FOREIGN, HarnessError
 from nbagent.redact import redact
 from nbagent.text import cut, sound, without_addresses
 from nbagent.tools.callables import innermost
@@ -43,6 +44,25 @@ def headline(error: BaseException) -> str:
         message = _exit(error)
     text = "\n".join([f"{name}: {message}" if message else name, *notes])
     return cut(redact(without_addresses(text)), _MAX_MESSAGE)[0]
+
+
+def let_through(error: BaseException) -> None:
+    """Raises what ends a run, also where the tool's error is a group that holds it, or came of it."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        seen.add(id(one))
+        if isinstance(one, KeyboardInterrupt | HarnessError):
+            raise one
+        inner = cast("tuple[BaseException, ...]", getattr(one, "exceptions", ()))  # of a group
+        waiting += [e for e in (*inner, one.__cause__, one.__context__) if e is not None and id(e) not in seen]
+
+
+def refuse_coroutine(value: Any, name: str) -> None:
+    """Raises TypeError where a tool that is not async returned what only an `await` makes a value of."""
+    if type(value) is CoroutineType:
+        value.close()
+        raise TypeError(f"{name} returned a coroutine that nobody awaits: wrap it in an `async def`")
 
 
 def _exit(error: SystemExit) -> str:

@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from nbagent.errors import ToolDefinitionError
+from nbagent.tools import catalog
 from nbagent.tools.callables import source_of
+from nbagent.tools.execution import aexecute, execute
+from nbagent.tools.names import names_of
 from nbagent.tools.tool import Tool, as_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from nbagent.messages import ToolSchema
+    from nbagent.tools.response import ToolResponse
+
+OnConflict = Literal["error", "skip", "overwrite"]
 
 _MAX_NAME = 64
 
 
 class ToolRegistry:
-    """Tools in the order of their registration. `tools`: Tools or callables that can become one, none by default."""
+    """Tools in the order of their registration. `tools`: Tools or callables that can become one, none by default.
+
+    Source: the names of the methods are those of agentmaker's `ToolRegistry`.
+    """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._schemas: tuple[ToolSchema, ...] | None = None
         for each in tools:
             self.register(each)
+
+    @classmethod
+    def from_tools(cls, tools: Iterable[Tool | Callable[..., Any]]) -> Self:
+        """A registry of its own with these tools, also where they come from another registry."""
+        return cls(_several(tools))
 
     def register(self, tool: Tool | Callable[..., Any], *, overwrite: bool = False) -> Tool:
         """Adds a tool and returns it.
@@ -35,14 +50,40 @@ class ToolRegistry:
         made = as_tool(tool)
         taken = self._tools.get(made.name)
         if taken is not None and not overwrite:
-            raise ToolDefinitionError(
-                f"there is a tool {made.name!r} already: {source_of(taken.function)}; "
-                f"now it would be {source_of(made.function)}; "
-                f'give one another name, @tool(name="..."), or register it with overwrite=True'
-            )
+            raise _taken(taken, made, "overwrite=True")
         self._tools[made.name] = made
         self._schemas = None
         return made
+
+    def register_all(
+        self, tools: Iterable[Tool | Callable[..., Any]], *, on_conflict: OnConflict = "error"
+    ) -> list[str]:
+        """Adds several tools and returns the names of those that it added, in their order.
+
+        `on_conflict`: what to do about a name that is taken, here or by one before it: `"error"` (the default) raises
+        ToolDefinitionError, `"skip"` leaves the later one out, `"overwrite"` takes the later one. Where it raises, also
+        for what is no tool, it has added none.
+        """
+        if on_conflict not in get_args(OnConflict):
+            expected = ", ".join(map(repr, get_args(OnConflict)))
+            raise ToolDefinitionError(f"on_conflict: expected one of {expected}, got {on_conflict!r}")
+        added: dict[str, Tool] = {}
+        for made in [as_tool(each) for each in _several(tools)]:
+            taken = added.get(made.name) or self.get(made.name)
+            if taken is not None and on_conflict == "error":
+                raise _taken(taken, made, f"on_conflict={'overwrite'!r}")
+            if taken is None or on_conflict == "overwrite":
+                added[made.name] = made
+        for made in added.values():
+            self.register(made, overwrite=on_conflict == "overwrite")
+        return list(added)
+
+    def remove(self, name: str) -> Tool:
+        """Takes a tool out and returns it. Raises ToolDefinitionError where there is none of this name."""
+        gone = self._known(name)
+        del self._tools[name]
+        self._schemas = None
+        return gone
 
     def get(self, name: str) -> Tool | None:
         """The tool of exactly this name, or None: a model's near miss is never guessed at."""
@@ -50,25 +91,78 @@ class ToolRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._tools)
+        return tuple([tool.name for tool in self])
 
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """What a model is told of the tools; the same tuple until something is registered."""
+        """What a model is told of the tools; the same tuple until a tool is added or removed."""
         if self._schemas is None:
-            self._schemas = tuple(tool.schema for tool in self)
+            self._schemas = tuple([tool.schema for tool in self])
         return self._schemas
 
     def list_tools(self) -> list[Tool]:
         return list(self)
 
+    def get_catalog(self) -> str:
+        """A line for each tool: its name and the first line of its description. Empty without tools."""
+        return catalog.catalog(self.schemas)
+
+    def get_tools_description(self, names: Iterable[str] | None = None) -> str:
+        """Each tool with its parameters, their types and defaults, and all descriptions, for a prompt of one's own.
+
+        `names`: of which tools, in which order; None is all of them. Raises ToolDefinitionError for one that is not
+        here.
+        """
+        return catalog.descriptions(self._chosen(names))
+
+    def to_openai_schema(self, names: Iterable[str] | None = None) -> list[dict[str, Any]]:
+        """`[{"type": "function", "function": {"name", "description", "parameters"}}, …]`, to be changed at will.
+
+        `names`: of which tools, in which order; None is all of them. Raises ToolDefinitionError for one that is not
+        here.
+        """
+        return catalog.openai_tools(self._chosen(names))
+
+    def execute_tool(self, name: str, params: Mapping[str, Any] | str | None = None) -> ToolResponse:
+        """Calls a tool as a model would, outside of a run: arguments are checked, and what it returns becomes text.
+
+        `params`: a mapping, the JSON text of one, or None for none. What it returned is the `data` of the response. An
+        unknown name, wrong arguments and exceptions are responses with status `error`, in the words that a model reads.
+        It asks nobody for approval, and what the tool prints is printed. Raises ConfigError for an async tool, and
+        what would end a run: KeyboardInterrupt, HarnessError, exceptions of a tool with `on_error="raise"`.
+        """
+        return execute(self, name, params)
+
+    async def aexecute_tool(self, name: str, params: Mapping[str, Any] | str | None = None) -> ToolResponse:
+        """The same for all tools, async ones too; one that is not async runs in this thread."""
+        return await aexecute(self, name, params)
+
+    def refusal(self, name: str) -> str:  # noqa: ARG002  for those that hide tools
+        """What the model reads where it called a tool that there is, and that it may not call; else nothing."""
+        return ""
+
     def unknown(self, name: str) -> str:
         """What the model reads where it called a tool that is not here: the real names, the closest first."""
         shown = json.dumps(name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…", ensure_ascii=False)
-        if not self._tools:
-            return f"there is no tool {shown}: you have no tools; answer without"
-        closest = sorted(self._tools, key=lambda known: -_likeness(name[:_MAX_NAME], known))
-        return f"there is no tool {shown}; your tools are: {', '.join(closest)}"
+        return f"there is no tool {shown}{self._choice(name)}"
+
+    def _not_permitted(self, name: str) -> str:
+        return f"the tool {name!r} is not permitted here{self._choice(name)}"
+
+    def _choice(self, name: str) -> str:
+        if not self.names:
+            return ": you have no tools; answer without"
+        closest = sorted(self.names, key=lambda known: -_likeness(name[:_MAX_NAME], known))
+        return f"; your tools are: {', '.join(closest)}"
+
+    def _known(self, name: str) -> Tool:
+        tool = self.get(name)
+        if tool is None:
+            raise ToolDefinitionError(f"there is no tool {name!r} here; there are: {', '.join(self.names) or 'none'}")
+        return tool
+
+    def _chosen(self, names: Iterable[str] | None) -> tuple[ToolSchema, ...]:
+        return self.schemas if names is None else tuple([self._known(n).schema for n in names_of("names", names)])
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -80,7 +174,23 @@ class ToolRegistry:
         return name in self._tools
 
     def __repr__(self) -> str:
-        return f"ToolRegistry({list(self._tools)})"
+        return f"{type(self).__name__}({list(self.names)})"
+
+
+def _several(tools: Any) -> Iterable[Any]:
+    if isinstance(tools, str) or not isinstance(tools, Iterable):
+        raise ToolDefinitionError(
+            f"tools: expected a list of functions, got {type(tools).__name__}: {tools!r}; write [{tools!r}]"
+        )
+    return tools  # pyright: ignore[reportUnknownVariableType]
+
+
+def _taken(taken: Tool, made: Tool, anyway: str) -> ToolDefinitionError:
+    return ToolDefinitionError(
+        f"there is a tool {made.name!r} already: {source_of(taken.function)}; "
+        f"now it would be {source_of(made.function)}; "
+        f'give one another name, @tool(name="..."), or register it with {anyway}'
+    )
 
 
 def _likeness(name: str, known: str) -> float:

@@ -24,7 +24,8 @@ R = TypeVar("R", default=Any)
 
 OnError = Literal["observe", "raise"]
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+"""What every provider takes as the name of a tool."""
 
 
 class Tool(Generic[P, R]):
@@ -47,6 +48,9 @@ class Tool(Generic[P, R]):
     __name__: str
     __qualname__: str
     __wrapped__: Callable[..., Any]
+    origin: str
+    """Where it comes from: `function`, `mcp:SERVER`, `agent:NAME`, or `context:NAME` for what asks context providers.
+    Permissions go by it: no server has a say in it, and a tool that is made of another one keeps it."""
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class Tool(Generic[P, R]):
         on_error: OnError = "observe",
         max_chars: int = 20_000,
     ) -> None:
+        self.origin = _origin_of(function)
         function = _without_tool(function)
         _check(function)
         self.function: Callable[P, R] = function
@@ -153,6 +158,10 @@ def as_tool(thing: Any) -> Tool:
     return made
 
 
+def _origin_of(function: Any) -> str:
+    return cast("Tool", function).origin if isinstance(function, Tool) else "function"
+
+
 def _without_tool(function: Any) -> Any:
     return cast("Tool", function).function if isinstance(function, Tool) else function
 
@@ -182,7 +191,7 @@ def _check(function: Any) -> None:
 
 def _checked_name(function: Any, name: str | None) -> str:
     chosen: Any = name_of(function) if name is None else name
-    if isinstance(chosen, str) and _NAME.fullmatch(chosen):
+    if isinstance(chosen, str) and NAME.fullmatch(chosen):
         return chosen
     hint = 'tool(name="...")(lambda: ...)' if chosen == "<lambda>" else '@tool(name="...")'
     raise ToolDefinitionError(
