@@ -7,6 +7,8 @@ NBAgentError
 │   └── ToolDefinitionError   a function cannot become a tool
 ├── ModelError           a model gave no usable reply; `kind` says in which way
 ├── MemoryFailed         a memory gives no messages, or could not be told of a run
+├── GuardrailTripped     a guardrail does not let a question or an answer pass
+├── Vetoed               a hook does not let a model be called
 ├── RunInterrupted       a run waits for a decision that nobody here can give
 └── HarnessError         the test set-up is wrong, not the agent; no tool call ever swallows it
     ├── ScriptExhausted  a script has fewer replies than the agent asks for   (also an AssertionError)
@@ -22,6 +24,7 @@ __all__ = [
     "CellError",
     "ConfigError",
     "DriftError",
+    "GuardrailTripped",
     "HarnessError",
     "MemoryFailed",
     "MissingKey",
@@ -31,6 +34,7 @@ __all__ = [
     "ScriptExhausted",
     "ScriptLeftOver",
     "ToolDefinitionError",
+    "Vetoed",
 ]
 
 
@@ -96,6 +100,40 @@ class ModelError(NBAgentError):
 
 class MemoryFailed(NBAgentError):
     """A memory of an agent gives no messages, or could not be told of a run."""
+
+
+class GuardrailTripped(NBAgentError):
+    """A guardrail does not let pass what the user says, or what the agent answers.
+
+    `stage`: `input` or `output`. `guardrail`: its name. `message`: why, in its words.
+    """
+
+    def __init__(self, message: str, *, stage: str = "input", guardrail: str = "") -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.guardrail = guardrail
+
+    @property
+    def message(self) -> str:
+        return self.args[0]
+
+    def __str__(self) -> str:
+        return f"the {self.stage} guardrail {self.guardrail!r} has stopped the run: {self.message}"
+
+
+class Vetoed(NBAgentError):
+    """A hook does not let a model be called. `hook`: its name. `reason`: why, in its words."""
+
+    def __init__(self, reason: str, *, hook: str = "") -> None:
+        super().__init__(reason)
+        self.hook = hook
+
+    @property
+    def reason(self) -> str:
+        return self.args[0]
+
+    def __str__(self) -> str:
+        return f"the hook {self.hook!r} does not let the model be called: {self.reason}"
 
 
 class RunInterrupted(NBAgentError):

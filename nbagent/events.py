@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from nbagent.messages import Field, Image, Message, ModelReply, Observation, Prompt, Segment, ToolCall
 
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
+StepKind = Literal["compact", "plan", "execute", "synthesize", "draft", "critique", "refine"]
+StepStatus = Literal["done", "failed", "passed"]
+Stage = Literal["input", "output"]
+"""What a guardrail is asked about: what the user says, or what the agent answers."""
 
 
 class RunStarted(Struct, frozen=True):
     """A run began."""
 
     run_id: str
-    """`AGENT-n`, n counting the agent's runs from 1."""
+    """`AGENT-n`, n counting the agent's runs from 1; of a run inside another one `AGENT-n.m`, m counting these."""
     agent: str
     model: str
     mode: str
@@ -36,12 +40,42 @@ class RunStarted(Struct, frozen=True):
     """Where the model's script stood; 0 for a model without one."""
     fields: tuple[Field, ...] = ()
     """The input fields that the user gave."""
+    inside: tuple[int, ...] = ()
+    """Where the scripts of the agents stood that are its tools, in the order of `Agent.models`."""
 
 
 class PromptAssembled(Struct, frozen=True):
     """observe() built the prompt."""
 
     prompt: Prompt
+
+
+class Guarded(PartlyCompared, frozen=True):
+    """A guardrail was asked, and said this."""
+
+    aside = ("position",)
+
+    stage: Stage
+    name: str
+    passed: bool
+    message: str = ""
+    """Why it did not let it pass."""
+    text: str | None = None
+    """What it put in the text's place; None where it left it as it is."""
+    position: int = 0
+    """Where the model's script stands now: a guardrail may have used it, too."""
+
+
+class RequestEdited(Struct, frozen=True):
+    """A hook changed what a model call sends. Later turns go on without the change."""
+
+    turn: int
+    hook: str
+    """Its name; of several, their names in their order."""
+    messages: tuple[Message, ...]
+    """What is sent."""
+    before: str = ""
+    """Hash of the request as it was, compared when the journal is driven again."""
 
 
 class ModelRequested(Struct, frozen=True, gc=False):
@@ -140,6 +174,45 @@ class ToolReturned(PartlyCompared, frozen=True):
     """Where the model's script stands now: a tool may have used it, too."""
 
 
+class StepStarted(Struct, frozen=True, gc=False):
+    """A step of a plan or a reflection began. What follows belongs to it: a prompt, and turns counted from 1."""
+
+    kind: StepKind
+    number: int
+    """Which step of the plan, from 1; which round of the reflection, from 1; which version of the plan, from 1. 0 for
+    what comes once: the synthesis, the draft."""
+    title: str = ""
+    """What a step of a plan has to do."""
+
+
+class StepFinished(Struct, frozen=True):
+    """A step ended. One that has no such event was cut short by the end of the run."""
+
+    kind: StepKind
+    number: int
+    status: StepStatus = "done"
+    """`passed`: a critique that found nothing to do."""
+    output: Any = None
+    """What came of it; of `plan` the steps, a tuple of texts."""
+    reason: str = ""
+    """Why it failed, or what had to be done to read it."""
+
+
+class PlanEdited(Struct, frozen=True):
+    """A person has changed a plan before it was done."""
+
+    steps: tuple[str, ...]
+
+
+class Nested(Struct, frozen=True):
+    """Something happened in the run of another agent, which a tool call of this run has started."""
+
+    turn: int
+    index: int
+    """Which call of the turn's reply, from 0."""
+    event: StreamEvent
+
+
 class RunFinished(Struct, frozen=True):
     """A run ended, or paused (`interrupted`)."""
 
@@ -152,16 +225,34 @@ class RunFinished(Struct, frozen=True):
 
 Event = (
     RunStarted
+    | Guarded
     | PromptAssembled
+    | RequestEdited
     | ModelRequested
     | ModelFailed
     | ModelReplied
     | Noted
     | ToolStarted
     | ToolReturned
+    | Nested
+    | StepStarted
+    | StepFinished
+    | PlanEdited
     | RunFinished
 )
 """What a journal holds."""
 
 StreamEvent = Event | TextDelta | ReasoningDelta | ArgumentsDelta | Waiting
 """What `Agent.stream` yields: the journal's events, and the text while it comes."""
+
+
+def innermost(event: StreamEvent) -> StreamEvent:
+    """What happened, in however many runs inside each other."""
+    while isinstance(event, Nested):
+        event = event.event
+    return event
+
+
+def is_fleeting(event: StreamEvent) -> bool:
+    """Whether it is shown and in no journal: a piece of a reply while it comes, the wait for another attempt."""
+    return isinstance(innermost(event), TextDelta | ReasoningDelta | ArgumentsDelta | Waiting)

@@ -121,7 +121,7 @@ class ToolFailure(PartlyCompared, frozen=True):
 
     aside = ("traceback",)
 
-    kind: Literal["unknown_tool", "invalid_arguments", "duplicate_id", "exception", "unknown_outcome"]
+    kind: Literal["unknown_tool", "invalid_arguments", "duplicate_id", "denied", "exception", "unknown_outcome"]
     message: str
     traceback: str = ""
     """The whole traceback, for people; it holds paths, so it is neither compared nor shown to the model."""
@@ -261,6 +261,8 @@ class Prompt(Struct, frozen=True):
     """Questions with their answers, for the model to go by; they come before the history."""
     question: str | None = None
     """What the user said in it; None where that is all of the user's message."""
+    before: int = 0
+    """How many messages of the same run come before it, which are told where they were said and not here again."""
 
     def __iter__(self) -> Iterator[Any]:
         """So it can be unpacked: `system_prompt, user_prompt, messages = agent.observe(…)`."""

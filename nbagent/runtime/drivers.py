@@ -7,15 +7,21 @@ from contextlib import aclosing
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from nbagent.runtime.calling import acall_all, call_all
+from nbagent.events import is_fleeting
+from nbagent.runtime.asking import Ask, Pause
+from nbagent.runtime.batch import Use
+from nbagent.runtime.beside import acall_all, call_all
+from nbagent.runtime.calling import Outcome
+from nbagent.runtime.consult import aconsulted, consulted
 from nbagent.runtime.interrupts import gated, interruptible, listening
-from nbagent.runtime.run import Ask, Pause, Run, Step
+from nbagent.runtime.telling import atelling, telling
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
     from nbagent.events import StreamEvent
     from nbagent.models.model import Piece
+    from nbagent.runtime.run import Run, Step
 
 BREATH = 0.05
 """Seconds an awaited run may go without letting the event loop do anything else, such as cancel it."""
@@ -23,6 +29,15 @@ BREATH = 0.05
 
 def drive(run: Run) -> Generator[StreamEvent]:
     """Drives a run from plain code; its errors are raised. Closing the generator early cancels the run."""
+    return _drive(run) if run.hooks is None else telling(run, run.hooks, _drive(run))
+
+
+def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
+    """Drives a run from a coroutine; its errors are raised. Closing the generator early cancels the run."""
+    return _adrive(run) if run.hooks is None else atelling(run, run.hooks, _adrive(run))
+
+
+def _drive(run: Run) -> Generator[StreamEvent]:
     steps, news = run.steps(), _News(run)
     error: BaseException | None = None
     with gated():  # a cell that awaits elsewhere has a handler that would wait for the loop, which this blocks
@@ -40,8 +55,7 @@ def drive(run: Run) -> Generator[StreamEvent]:
                 error = raised
 
 
-async def adrive(run: Run) -> AsyncGenerator[StreamEvent]:
-    """Drives a run from a coroutine; its errors are raised. Closing the generator early cancels the run."""
+async def _adrive(run: Run) -> AsyncGenerator[StreamEvent]:
     steps, news, breath = run.steps(), _News(run), _Breath()
     error: BaseException | None = None
     with listening():
@@ -72,14 +86,19 @@ def _take(step: Step, news: _News) -> Generator[StreamEvent]:
     if isinstance(step, Ask):
         for piece in step.model.stream(step.request):
             yield from step.receive(piece)
+    elif isinstance(step, Use):
+        for invocation, heard in call_all(step.invocations, drive):
+            if isinstance(heard, Outcome):
+                step.done(invocation, heard)
+            elif is_fleeting(heard):
+                yield step.inside(invocation, heard)
+            yield from news.take()
     elif isinstance(step, Pause):
         for seconds, then in _countdown(step.seconds):
             yield step.waiting(seconds)
             sleep(then)
     else:
-        for invocation, outcome in call_all(step.invocations):
-            step.done(invocation, outcome)
-            yield from news.take()
+        consulted(step)
 
 
 async def _atake(step: Step, news: _News) -> AsyncGenerator[StreamEvent]:
@@ -88,16 +107,21 @@ async def _atake(step: Step, news: _News) -> AsyncGenerator[StreamEvent]:
             async for piece in pieces:
                 for event in step.receive(piece):
                     yield event
+    elif isinstance(step, Use):
+        async with aclosing(acall_all(step.invocations, adrive)) as returned:
+            async for invocation, heard in returned:
+                if isinstance(heard, Outcome):
+                    step.done(invocation, heard)
+                elif is_fleeting(heard):
+                    yield step.inside(invocation, heard)
+                for event in news.take():
+                    yield event
     elif isinstance(step, Pause):
         for seconds, then in _countdown(step.seconds):
             yield step.waiting(seconds)
             await asyncio.sleep(then)
     else:
-        async with aclosing(acall_all(step.invocations)) as returned:
-            async for invocation, outcome in returned:
-                step.done(invocation, outcome)
-                for event in news.take():
-                    yield event
+        await aconsulted(step)
 
 
 def _countdown(seconds: float) -> Iterator[tuple[float, float]]:

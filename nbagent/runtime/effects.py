@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
-    from nbagent.events import Status
+    from nbagent.events import Stage, Status, StepFinished, StepStarted
     from nbagent.messages import Prompt, ToolCall, ToolSchema
     from nbagent.models.model import Model
     from nbagent.request import ModelRequest
+    from nbagent.runtime.guarding import Guard
     from nbagent.tools.registry import ToolRegistry
 
 
@@ -21,6 +22,16 @@ class Assemble(Struct):
     observe: Callable[[], Prompt]
     tools: tuple[ToolSchema, ...]
     """The tools as they are now: a replayed prompt must have described the same."""
+
+
+class Check(Struct):
+    """Ask the guardrails, one after another, about a text. Answer: a `Piece` that goes on in its place, or None."""
+
+    stage: Stage
+    guardrails: tuple[Guard, ...]
+    text: str
+    model: Model
+    """The agent's: a guardrail may use its script, too."""
 
 
 class CallModel(Struct):
@@ -50,13 +61,28 @@ class Note(Struct):
     """Whether the model hears of it."""
 
 
+class Mark(Struct):
+    """Put down that a step begins or ends. Answer: None."""
+
+    event: StepStarted | StepFinished
+
+
+class Decide(Struct):
+    """Let a person change the plan. Answer: the steps that there are now, None where nobody has changed them."""
+
+    steps: tuple[str, ...] | None
+    """What somebody has decided; None where nobody has, or where it is recorded."""
+
+
 class Outcome(Struct):
     """How a loop ended."""
 
     status: Status
     final_output: Any = None
     stop_reason: str = ""
+    said: str = ""
+    """The reply that the output was read from."""
 
 
-Effect = Assemble | CallModel | CallTools | Note
+Effect = Assemble | Check | CallModel | CallTools | Note | Mark | Decide
 Loop = Generator[Effect, Any, Outcome]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from nbagent.errors import DriftError
-from nbagent.events import Event, RunFinished, ToolReturned, ToolStarted
+from nbagent.events import Event, Nested, RunFinished, ToolReturned, ToolStarted, innermost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 E = TypeVar("E", bound=Event)
 
@@ -24,16 +24,44 @@ class Journal:
     def append(self, event: Event) -> None:
         self.events.append(event)
 
-    def settle(self, start: int) -> None:
+    def settle(self, start: int, nested: Mapping[int, Within]) -> None:
         """Puts the tool events from `start` on, which ran side by side, into the order of their calls.
 
         Which of them ended first depends on the world; what the run did does not. So equal runs have equal journals.
         """
-        self.events[start:] = sorted(self.events[start:], key=_batch_order)
+        events = [event for event in self.events[start:] if not (isinstance(event, Nested) and event.index in nested)]
+        for index, journal in nested.items():
+            events += [Nested(journal.turn, index, event) for event in journal.events]
+        self.events[start:] = sorted(events, key=_batch_order)
 
 
-def _batch_order(event: Event) -> tuple[bool, int]:
-    return (isinstance(event, ToolReturned), event.index if isinstance(event, ToolStarted | ToolReturned) else 0)
+class Within(Journal):
+    """The journal of a run inside another one, whose journal holds it, too."""
+
+    __slots__ = ("_around", "index", "turn")
+
+    def __init__(self, around: Journal, turn: int, index: int) -> None:
+        super().__init__()
+        self._around = around
+        self.turn = turn
+        self.index = index
+
+    def append(self, event: Event) -> None:
+        self.events.append(event)
+        self._around.append(Nested(self.turn, self.index, event))
+
+
+def _batch_order(event: Event) -> tuple[int, int]:
+    """What was started, what happened in runs inside, what came back; each in the order of the calls."""
+    match event:
+        case ToolStarted():
+            return 0, event.index
+        case Nested():
+            return 1, event.index
+        case ToolReturned():
+            return 2, event.index
+        case _:
+            return 0, 0
 
 
 class Ended(Exception):
@@ -51,11 +79,12 @@ class _Nothing(ToolStarted, frozen=True):
 class Recording:
     """Recorded events, handed out one after another to the run that is driven over them."""
 
-    __slots__ = ("_events", "_next")
+    __slots__ = ("_events", "_ids", "_next")
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._events = tuple(events)
         self._next = 0
+        self._ids: set[int] | None = None
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self._events[self._next :])
@@ -64,6 +93,12 @@ class Recording:
     def left(self) -> bool:
         """Whether anything is left."""
         return self._next < len(self._events)
+
+    def holds(self, event: Event) -> bool:
+        """Whether this very event was recorded, or happened in a run inside that was recorded."""
+        if self._ids is None:
+            self._ids = {id(innermost(one)) for one in self._events}
+        return id(innermost(event)) in self._ids
 
     def take(self, kind: type[E], turn: int) -> E | None:
         """The next recorded event, which has to be of this kind; None where the recording is used up.
@@ -94,11 +129,11 @@ class Recording:
         last = self._events[self._next :]
         return last[0] if len(last) == 1 and isinstance(last[0], RunFinished) else None
 
-    def take_calls(self, turn: int) -> tuple[ToolStarted | ToolReturned, ...]:
+    def take_calls(self, turn: int) -> tuple[ToolStarted | Nested | ToolReturned, ...]:
         """The recorded tool events of a turn, in their order."""
-        taken: list[ToolStarted | ToolReturned] = []
+        taken: list[ToolStarted | Nested | ToolReturned] = []
         for event in self:
-            if not isinstance(event, ToolStarted | ToolReturned) or event.turn != turn:
+            if not isinstance(event, ToolStarted | Nested | ToolReturned) or event.turn != turn:
                 break
             taken.append(event)
         self._next += len(taken)

@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.events import (
     Event,
+    Guarded,
     ModelReplied,
     ModelRequested,
     PromptAssembled,
     RunFinished,
     RunStarted,
     Status,
+    StepFinished,
+    StepStarted,
     ToolStarted,
+    innermost,
 )
 from nbagent.messages import Message, Observation, Prompt, ToolCall, Usage
+from nbagent.runtime.progress import PlanStep, Round, plan_of, rounds_of
 from nbagent.tools.response import ToolResponse
 from nbagent.views.bundle import bundle
 from nbagent.views.trace import Trace
 from nbagent.views.words import answer_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from decimal import Decimal
+
+    from nbagent.views.trace import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ class ToolExchange:
     turn: int
     call: ToolCall
     observation: Observation | None
+    run: RunResult | None = None
+    """Of a call of another agent: its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,7 @@ class RunResult:
 
     @property
     def run_id(self) -> str:
-        """`AGENT-n`, n counting the agent's runs."""
+        """`AGENT-n`, n counting the agent's runs; of a run inside that one `AGENT-n.m`."""
         return next((e.run_id for e in self.events if isinstance(e, RunStarted)), "")
 
     @property
@@ -135,29 +145,48 @@ class RunResult:
         """What an interrupted run waits for, else None."""
         if not self.interrupted:
             return None
-        waiting = [exchange.call for exchange in self.tool_calls if exchange.observation is None]
-        pendings = tuple(PendingAction(call.name, call.arguments, call.id) for call in waiting)
-        return Interrupt(pendings, self.stop_reason)
+        return Interrupt(tuple(self._pending()), self.stop_reason)
+
+    def _pending(self) -> Iterator[PendingAction]:
+        """Calls that were begun and have no result; of a run inside, those that it waits for."""
+        for turn in self._trace.all_turns:
+            for call in turn.calls:
+                inside = RunResult(call.inside)
+                if inside.interrupted:
+                    yield from inside._pending()
+                elif call.started is not None and call.observation is None:
+                    yield PendingAction(call.call.name, call.call.arguments, call.call.id)
 
     @property
     def prompt(self) -> Prompt | None:
         """The assembled prompt; None where the run ended before there was one."""
+        in_step = ""
         for event in self.events:
-            if isinstance(event, PromptAssembled):
+            if isinstance(event, StepStarted):
+                in_step = event.kind
+            elif isinstance(event, PromptAssembled) and in_step != "compact":
                 return event.prompt
+            elif isinstance(event, StepFinished):
+                in_step = ""
         return None
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
-        """The run's turns, in order."""
+        """The run's turns, in order; of a plan or a reflection those of all its steps."""
         return tuple(
-            Turn(
-                turn.number,
-                turn.content,
-                tuple(ToolExchange(turn.number, call.call, call.observation) for call in turn.calls),
-            )
-            for turn in self._trace.turns
+            Turn(turn.number, turn.content, tuple(_exchange(turn.number, call) for call in turn.calls))
+            for turn in self._trace.all_turns
         )
+
+    @cached_property
+    def plan(self) -> tuple[PlanStep, ...]:
+        """The steps of a plan: those that were begun, and those that are left of its newest version."""
+        return plan_of(self.events)
+
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds of a reflection."""
+        return rounds_of(self.events)
 
     @property
     def tool_calls(self) -> tuple[ToolExchange, ...]:
@@ -166,13 +195,14 @@ class RunResult:
 
     @cached_property
     def usage(self) -> RunUsage:
-        """What the run used."""
-        replies = [e.reply for e in self.events if isinstance(e, ModelReplied)]
+        """What the run used, with the runs of other agents inside it."""
+        events = tuple(map(innermost, self.events))
+        replies = [e.reply for e in events if isinstance(e, ModelReplied)]
         used = [reply.usage for reply in replies if reply.usage is not None]
         total = sum(used[1:], used[0]) if used else Usage()
         return RunUsage(
-            sum(isinstance(e, ModelRequested) for e in self.events),
-            sum(isinstance(e, ToolStarted) for e in self.events),
+            sum(isinstance(e, ModelRequested) for e in events),
+            sum(isinstance(e, ToolStarted) for e in events),
             total.input_tokens,
             total.output_tokens,
             total.estimated,
@@ -191,8 +221,23 @@ class RunResult:
         said = prompt.user if prompt.question is None else prompt.question
         output = finished.final_output
         if not isinstance(output, str):  # it was read from this
-            output = next((e.reply.content for e in reversed(self.events) if isinstance(e, ModelReplied)), "")
+            output = self._read_from
         return (Message("user", said, images=prompt.images), Message("assistant", output))
+
+    @property
+    def _read_from(self) -> str:
+        """What the answer was read from: what a guardrail has made of it; else the last reply, or that of a draft which
+        no later one has replaced."""
+        rewritten = [
+            e.text for e in self.events if isinstance(e, Guarded) and e.stage == "output" and e.text is not None
+        ]
+        if rewritten:
+            return rewritten[-1]
+        written = [e for e in self.events if isinstance(e, StepFinished) and e.kind in ("draft", "refine")]
+        done = [e for e in written if e.status == "done"]
+        if done:
+            return done[-1].output
+        return next((e.reply.content for e in reversed(self.events) if isinstance(e, ModelReplied)), "")
 
     @cached_property
     def _trace(self) -> Trace:
@@ -201,6 +246,8 @@ class RunResult:
     def __getitem__(self, name: str) -> Any:
         """A field of the answer, where output fields are declared: `result["mood"]`."""
         output = self.final_output
+        if not isinstance(output, dict | str) and hasattr(output, name):
+            return getattr(output, name)
         if not isinstance(output, dict):
             raise KeyError(f"{name!r}: the answer has no fields, it is {output!r} ({self.status})")
         return cast("dict[str, Any]", output)[name]
@@ -220,3 +267,7 @@ class RunResult:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
         return bundle(self.events)
+
+
+def _exchange(turn: int, call: Call) -> ToolExchange:
+    return ToolExchange(turn, call.call, call.observation, RunResult(call.inside) if call.inside else None)

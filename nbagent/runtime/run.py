@@ -4,83 +4,51 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Iterable
-from typing import TYPE_CHECKING, Any, assert_never, cast
+from typing import TYPE_CHECKING, Any, assert_never
 
 from msgspec.structs import replace
 
-from nbagent.errors import FOREIGN, DriftError, HarnessError, ModelError, NBAgentError
+from nbagent.errors import DriftError, HarnessError, ModelError
 from nbagent.events import (
     Event,
     ModelFailed,
     ModelReplied,
     ModelRequested,
     Noted,
+    PlanEdited,
     PromptAssembled,
+    RequestEdited,
     RunFinished,
     RunStarted,
     Status,
-    StreamEvent,
-    Waiting,
 )
-from nbagent.messages import ModelReply, Observation, Prompt
-from nbagent.models.model import ArgumentsPiece, ReasoningPiece, position
-from nbagent.runtime.batch import Batch, Undecided, Unknown, Use
+from nbagent.models.model import position
+from nbagent.request import Messages
+from nbagent.runtime.asking import Ask, Pause, sent
+from nbagent.runtime.batch import Batch, Undecided, Use
 from nbagent.runtime.capture import report
-from nbagent.runtime.effects import Assemble, CallModel, CallTools, Loop, Note, Outcome
+from nbagent.runtime.consult import Consult
+from nbagent.runtime.drift import changed_tools, same_end, same_step
+from nbagent.runtime.effects import Assemble, CallModel, CallTools, Check, Decide, Loop, Mark, Note, Outcome
+from nbagent.runtime.guarding import checked
+from nbagent.runtime.hooks import cause
 from nbagent.runtime.journal import Ended, Journal, Recording
 from nbagent.runtime.limits import LimitReached, Limits, Meter
+from nbagent.runtime.nested import Around, Unknown
 from nbagent.runtime.patience import Retry
 from nbagent.runtime.result import RunResult
-from nbagent.runtime.shown import Shown, redacted
 from nbagent.tools.failure import headline
-from nbagent.values import Struct
-from nbagent.views.words import answer_text
 
 if TYPE_CHECKING:
-    from nbagent.models.model import Model, Piece
-    from nbagent.request import ModelRequest
+    from collections.abc import Hashable
+
+    from nbagent.messages import ModelReply, Observation, Prompt
+    from nbagent.models.model import Model
+    from nbagent.runtime.hooks import Hooks
+    from nbagent.runtime.nested import Nest
 
 
-class Ask(Struct):
-    """A step for a driver: send the request, and hand over each piece of the answer to `receive`."""
-
-    model: Model
-    request: ModelRequest
-    turn: int
-    reply: ModelReply | None = None
-    """The whole reply, once it is there."""
-    shown: Shown | None = None
-
-    def receive(self, piece: Piece) -> tuple[StreamEvent, ...]:
-        """Takes a piece of the answer; returns what there is to show of it."""
-        if self.reply is None:
-            if isinstance(piece, ModelReply):
-                self.reply = redacted(piece)
-                return self.shown.end() if self.shown else ()
-            if isinstance(cast("object", piece), str | ReasoningPiece | ArgumentsPiece):
-                self.shown = self.shown or Shown(self.turn)
-                return self.shown.of(piece)
-        raise ModelError(
-            f"model {self.model.name!r}: expected pieces of text and then one ModelReply, got {piece!r}"
-            + (" after its reply" if self.reply else ""),
-            kind="bad_response",
-        )
-
-
-class Pause(Struct):
-    """A step for a driver: wait. `turn` and `attempt` are those of the model call that follows."""
-
-    turn: int
-    attempt: int
-    seconds: float
-    error: ModelError
-
-    def waiting(self, seconds: float) -> Waiting:
-        """What there is to show while so many seconds are left."""
-        return Waiting(self.turn, self.attempt, seconds, self.error.kind, str(self.error))
-
-
-Step = Ask | Use | Pause
+Step = Ask | Use | Pause | Consult
 Steps = Generator[Step]
 
 
@@ -88,7 +56,8 @@ class Run:
     """One run of a loop, from its first event to its last.
 
     `recorded`: the events of an earlier run (all, or the first so many). What they answer is not done again.
-    `limits`: what it may use in all; `retry`: how often a model call is tried.
+    `limits`: what it may use in all; `retry`: how often a model call is tried. `nest`: where a run inside another
+    one happens. `key`: what names it in its conversation. `hooks`: what is asked and told of it.
     """
 
     def __init__(
@@ -100,15 +69,22 @@ class Run:
         *,
         limits: Limits | None = None,
         retry: Retry | None = None,
+        nest: Nest | None = None,
+        key: Hashable = None,
+        hooks: Hooks | None = None,
     ) -> None:
-        self.journal = Journal()
+        self.journal = nest.journal if nest else Journal()
+        self.hooks = hooks
         self._started = started
         self._loop = loop
         self._recording = Recording(recorded)
+        self._may_edit = hooks is not None or self._recording.left  # else a turn does not even ask
         self._unknown: Unknown = unknown
         self._result = RunResult(())
         self._model: Model | None = None
-        self._meter = Meter(limits) if limits else None
+        around = nest.around if nest else Around(key=key, depth=0)
+        self._meter = Meter(limits or _NO_LIMITS, around.meter) if limits or around.meter else None
+        self._around = Around(self._meter, around.key, around.depth + 1, started.run_id)
         self._retry = retry or _RETRY
 
     @property
@@ -117,6 +93,10 @@ class Run:
         if len(self._result.events) != len(self.journal.events):
             self._result = RunResult(tuple(self.journal.events))
         return self._result
+
+    def recorded(self, event: Event) -> bool:
+        """Whether an event of this run is one of the earlier run's."""
+        return self._recording.holds(event)
 
     def steps(self) -> Steps:
         """The steps that a driver has to take. The run is over when there are no more; its errors are raised."""
@@ -140,9 +120,10 @@ class Run:
             if not isinstance(error, DriftError) and (ended := self._recording.ending()):
                 self.journal.append(ended)  # the recorded run failed here, too
                 return
-            self._finish("failed", headline(error))
-            if isinstance(error, HarnessError):
-                report(error)
+            reason = cause(error)
+            self._finish("failed", headline(reason))
+            if isinstance(reason, HarnessError):
+                report(reason)
             raise
         finally:
             self._loop.close()
@@ -154,9 +135,9 @@ class Run:
     def _end(self, outcome: Outcome) -> None:
         finished = RunFinished(outcome.status, outcome.final_output, outcome.stop_reason)
         recorded = self._recording.take(RunFinished, 0)
-        if recorded is not None and not _same(recorded, finished):
+        if recorded is not None and not same_end(recorded, finished):
             raise DriftError(f"the recorded run ended with {recorded}, this one with {finished}")
-        self.journal.append(finished)
+        self.journal.append(recorded if recorded is not None and recorded == finished else finished)
 
     def _finish(self, status: Status, reason: str) -> None:
         self.journal.append(RunFinished(status, None, reason))
@@ -177,6 +158,12 @@ class Run:
                     answer = self._assemble(effect)
                 case Note():
                     answer = self._note(effect)
+                case Mark():
+                    answer = self._mark(effect)
+                case Decide():
+                    answer = self._decide(effect)
+                case Check():
+                    answer = yield from checked(effect, self._recording, self.journal)
                 case _:
                     assert_never(effect)
 
@@ -185,7 +172,7 @@ class Run:
         if event is None:
             event = PromptAssembled(effect.observe())
         elif event.prompt.tools != effect.tools:
-            raise DriftError(_tool_drift(event.prompt, effect))
+            raise DriftError(changed_tools(event.prompt.tools, effect.tools))
         self.journal.append(event)
         return event.prompt
 
@@ -194,18 +181,40 @@ class Run:
         recorded = self._recording.take(Noted, effect.turn)
         if recorded is not None and recorded != noted:
             raise DriftError(f"turn {effect.turn}: the model was told {recorded.text!r} then, and {noted.text!r} now")
-        self.journal.append(noted)
+        self.journal.append(recorded or noted)
+
+    def _mark(self, effect: Mark) -> None:
+        event = effect.event
+        recorded = self._recording.take(type(event), 0)
+        if recorded is not None and not same_step(recorded, event):
+            raise DriftError(f"the recorded run has {recorded} here, this one {event}")
+        self.journal.append(recorded if recorded is not None and recorded == event else event)
+
+    def _decide(self, effect: Decide) -> tuple[str, ...] | None:
+        event = self._recording.take_if(PlanEdited)
+        if event is None and effect.steps is not None:
+            if self._recording.left:
+                raise DriftError("the recorded plan was done as it was made, this one has been changed")
+            event = PlanEdited(effect.steps)
+        if event is None:
+            return None
+        self.journal.append(event)
+        return event.steps
 
     def _call_model(self, effect: CallModel) -> Generator[Step, None, ModelReply]:
         turn, self._model = effect.turn, effect.model
+        if self._may_edit:
+            yield from self._edited(effect)
         requested = ModelRequested(turn, effect.request.fingerprint())
         recorded = self._recording.take(ModelRequested, turn)
         if recorded is not None and recorded != requested:
             raise DriftError(f"turn {turn}: the request differs from the recorded one")
         meter = self._meter
-        if meter is not None and not self._recording.left:
-            meter.check(effect.model)
-        self.journal.append(requested)
+        if meter is not None:
+            if not self._recording.left:
+                meter.check(effect.model)
+            meter.add_request()
+        self.journal.append(recorded or requested)
         failures = self._take_failures()
         replied = self._recording.take(ModelReplied, turn)
         if replied is None:
@@ -215,6 +224,17 @@ class Run:
         if meter is not None:
             meter.add(effect.request, replied.reply)
         return replied.reply
+
+    def _edited(self, effect: CallModel) -> Generator[Consult]:
+        """Puts in place what the recorded run has sent; where nothing is recorded, what the hooks make of it."""
+        event = self._recording.take_if(RequestEdited)
+        if event is not None and event.before != effect.request.fingerprint():
+            raise DriftError(f"turn {effect.turn}: the request differs from the one that {event.hook} changed")
+        if event is None and self.hooks is not None and not self._recording.left:
+            event = yield from self.hooks.before_model(effect.request, effect.turn)
+        if event is not None:
+            self.journal.append(event)
+            effect.request = replace(effect.request, messages=Messages(event.messages))
 
     def _take_failures(self) -> int:
         """How many attempts at this model call are recorded as failed."""
@@ -230,7 +250,7 @@ class Run:
             if self._meter is not None:
                 self._hurry(effect, self._meter)
             try:
-                return (yield from _send(effect))
+                return (yield from sent(effect))
             except ModelError as error:
                 failures += 1
                 if self._meter is not None:
@@ -248,8 +268,8 @@ class Run:
         if meter.seconds_left is not None:
             effect.request = replace(effect.request, seconds_left=meter.seconds_left)
 
-    def _call_tools(self, effect: CallTools) -> Generator[Use, None, tuple[Observation, ...]]:
-        batch = Batch(effect, self.journal, self._unknown, self._model)
+    def _call_tools(self, effect: CallTools) -> Generator[Use | Consult, None, tuple[Observation, ...]]:
+        batch = Batch(effect, self.journal, self._unknown, self._model, self._around, self.hooks)
         if self._recording.left:
             batch.replay(self._recording.take_calls(effect.turn))
             if not batch.complete:
@@ -258,36 +278,4 @@ class Run:
 
 
 _RETRY = Retry()
-
-
-def _same(recorded: RunFinished, finished: RunFinished) -> bool:
-    """Whether two runs ended alike: also where the class of a value has been defined anew since."""
-    if recorded == finished:
-        return True
-    one, other = answer_text(recorded.final_output), answer_text(finished.final_output)
-    return (recorded.status, recorded.stop_reason, one) == (finished.status, finished.stop_reason, other)
-
-
-def _send(effect: CallModel) -> Generator[Ask, None, ModelReply]:
-    turn = effect.turn
-    ask = Ask(effect.model, effect.request, turn)
-    try:
-        yield ask
-    except NBAgentError:
-        raise
-    except FOREIGN as error:
-        raise ModelError(f"{_named(effect)} failed in turn {turn}: {headline(error)}") from error
-    if ask.reply is None:
-        raise ModelError(f"{_named(effect)} ended its stream in turn {turn} without a reply", kind="incomplete")
-    return ask.reply
-
-
-def _named(effect: CallModel) -> str:
-    return f"model {effect.model.name!r}"
-
-
-def _tool_drift(prompt: Prompt, effect: Assemble) -> str:
-    then, now = ({tool.name: tool for tool in tools} for tools in (prompt.tools, effect.tools))
-    changed = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
-    named = ", ".join(changed) or "their order"
-    return f"the tools are not those of the recorded run: {named} changed; run it anew, or restore them"
+_NO_LIMITS = Limits()

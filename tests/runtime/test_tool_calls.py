@@ -642,9 +642,9 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_more_parallel_tools_than_there_is_room_for_all_run(asynchronous, monkeypatch):
-    from nbagent.runtime import calling
+    from nbagent.runtime import beside
 
-    monkeypatch.setattr(calling, "AT_ONCE", 2)
+    monkeypatch.setattr(beside, "AT_ONCE", 2)
     now, most = [0], [0]
     lock = threading.Lock()
 
