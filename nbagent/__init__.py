@@ -15,60 +15,92 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Agent": "nbagent.agents.agent",
+    "AgentSpec": "nbagent.agents.spec",
+    "AgentTool": "nbagent.agents.sub_agent",
+    "CallableGuardrail": "nbagent.agents.guardrail",
+    "Compact": "nbagent.agents.compaction",
     "ContextBlock": "nbagent.prompt.context.block",
     "ContextPolicy": "nbagent.prompt.context.selection",
     "ContextProvider": "nbagent.prompt.context.provider",
     "ContextQuery": "nbagent.prompt.context.block",
     "FileRetriever": "nbagent.prompt.context.files",
+    "Guardrail": "nbagent.agents.guardrail",
     "HistoryMemory": "nbagent.agents.memory",
     "Image": "nbagent.messages",
     "KeywordRetriever": "nbagent.prompt.context.retrievers",
+    "LLMClient": "nbagent.models.opening",
     "Limits": "nbagent.runtime.limits",
     "LocalEmbedder": "nbagent.prompt.context.local",
     "MCPServer": "nbagent.mcp.server",
     "NotebookContext": "nbagent.notebook.notebook_context",
+    "PlanAgent": "nbagent.agents.plan_agent",
     "Price": "nbagent.models.prices",
     "PromptDiff": "nbagent.prompt.diff",
+    "ReflectionAgent": "nbagent.agents.reflection_agent",
     "Retry": "nbagent.runtime.patience",
+    "Rewrite": "nbagent.agents.guardrail",
     "RunResult": "nbagent.runtime.result",
     "RunUsage": "nbagent.runtime.result",
     "ScriptedLLM": "nbagent.models.scripted",
+    "SessionStore": "nbagent.agents.sessions",
+    "Texts": "nbagent.prompt.texts.pack",
     "Tool": "nbagent.tools.tool",
+    "ToolPermissions": "nbagent.tools.permissions",
     "ToolRegistry": "nbagent.tools.registry",
     "ToolResponse": "nbagent.tools.response",
+    "ToolRetriever": "nbagent.agents.tool_retriever",
     "VectorMemory": "nbagent.prompt.context.memory",
     "VectorRetriever": "nbagent.prompt.context.retrievers",
+    "Veto": "nbagent.agents.hook",
+    "build_agent": "nbagent.agents.spec",
     "open_model": "nbagent.models.opening",
+    "read_spec": "nbagent.notebook.spec_cell",
     "tool": "nbagent.tools.tool",
 }
 """Where each public name lives. `tests/test_public_names.py` pins them."""
 
 __all__ = [
     "Agent",
+    "AgentSpec",
+    "AgentTool",
+    "CallableGuardrail",
+    "Compact",
     "ContextBlock",
     "ContextPolicy",
     "ContextProvider",
     "ContextQuery",
     "FileRetriever",
+    "Guardrail",
     "HistoryMemory",
     "Image",
     "KeywordRetriever",
+    "LLMClient",
     "Limits",
     "LocalEmbedder",
     "MCPServer",
     "NotebookContext",
+    "PlanAgent",
     "Price",
     "PromptDiff",
+    "ReflectionAgent",
     "Retry",
+    "Rewrite",
     "RunResult",
     "RunUsage",
     "ScriptedLLM",
+    "SessionStore",
+    "Texts",
     "Tool",
+    "ToolPermissions",
     "ToolRegistry",
     "ToolResponse",
+    "ToolRetriever",
     "VectorMemory",
     "VectorRetriever",
+    "Veto",
+    "build_agent",
     "open_model",
+    "read_spec",
     "tool",
 ]
 
@@ -78,13 +110,23 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.agents.agent import Agent
+    from nbagent.agents.compaction import Compact
+    from nbagent.agents.guardrail import CallableGuardrail, Guardrail, Rewrite
+    from nbagent.agents.hook import Veto
     from nbagent.agents.memory import HistoryMemory
+    from nbagent.agents.plan_agent import PlanAgent
+    from nbagent.agents.reflection_agent import ReflectionAgent
+    from nbagent.agents.sessions import SessionStore
+    from nbagent.agents.spec import AgentSpec, build_agent
+    from nbagent.agents.sub_agent import AgentTool
+    from nbagent.agents.tool_retriever import ToolRetriever
     from nbagent.mcp.server import MCPServer
     from nbagent.messages import Image
-    from nbagent.models.opening import open_model
+    from nbagent.models.opening import LLMClient, open_model
     from nbagent.models.prices import Price
     from nbagent.models.scripted import ScriptedLLM
     from nbagent.notebook.notebook_context import NotebookContext
+    from nbagent.notebook.spec_cell import read_spec
     from nbagent.prompt.context.block import ContextBlock, ContextQuery
     from nbagent.prompt.context.files import FileRetriever
     from nbagent.prompt.context.local import LocalEmbedder
@@ -93,9 +135,11 @@ if TYPE_CHECKING:
     from nbagent.prompt.context.retrievers import KeywordRetriever, VectorRetriever
     from nbagent.prompt.context.selection import ContextPolicy
     from nbagent.prompt.diff import PromptDiff
+    from nbagent.prompt.texts.pack import Texts
     from nbagent.runtime.limits import Limits
     from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult, RunUsage
+    from nbagent.tools.permissions import ToolPermissions
     from nbagent.tools.registry import ToolRegistry
     from nbagent.tools.response import ToolResponse
     from nbagent.tools.tool import Tool, tool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
-from typing import Any
+from typing import Any, cast
 
 from nbagent.errors import ConfigError
 from nbagent.messages import Field, Piece, Source
@@ -43,13 +43,37 @@ def registry_of(tools: Any, tool_registry: ToolRegistry | None) -> ToolRegistry:
         raise ConfigError(
             f"tools: expected a list of functions, got {type(given).__name__}: {given!r}; write [{given!r}]"
         )
-    return given if isinstance(given, ToolRegistry) else ToolRegistry(given or ())  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(given, ToolRegistry):
+        return given
+    return ToolRegistry([_as_tool(one) for one in given or ()])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _as_tool(one: Any) -> Any:
+    """An agent as a tool; everything else as it is."""
+    as_tool = None if isinstance(one, type) else getattr(one, "as_tool", None)
+    return as_tool() if callable(as_tool) else one
 
 
 def count_of(what: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ConfigError(f"{what}: expected a whole number from 1, got {value!r}")
     return value
+
+
+def offering(what: str, value: Any, method: str) -> Any:
+    """The value, which has this method, written as it is called. Raises ConfigError."""
+    if value is not None and (isinstance(value, type) or not callable(getattr(value, method.partition("(")[0], None))):
+        raise ConfigError(f"{what}: expected an object with {method}, got {value!r}")
+    return value
+
+
+def listed(what: str, value: Any, of: str) -> tuple[Any, ...]:
+    """The items of a list; none of None. Raises ConfigError for one that stands alone."""
+    if value is None:
+        return ()
+    if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
+        raise ConfigError(f"{what}: expected a list of {of}, got {value!r}; write [{value!r}]")
+    return tuple(cast("Iterable[Any]", value))
 
 
 def kept(items: Any) -> Any:

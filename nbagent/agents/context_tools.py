@@ -50,13 +50,24 @@ class JoinedTools(ToolRegistry):
         self._own = own
         tools = ContextTools(providers, query)
         for each in (tools.list_context_sources, tools.retrieve_context):
-            super().register(each if each.name not in own else Tool(each, name=_free(each.name, own)))
+            made = each if each.name not in own else Tool(each, name=_free(each.name, own))
+            made.origin = f"context:{each.name}"
+            super().register(made)
 
     def register(self, tool: Tool | Callable[..., Any], *, overwrite: bool = False) -> Tool:
         """Adds a tool to the agent's own, too."""
         made = super().register(tool, overwrite=overwrite)
         own: ToolRegistry | None = getattr(self, "_own", None)
         return made if own is None else own.register(made, overwrite=overwrite)
+
+    def remove(self, name: str) -> Tool:
+        """Takes a tool out, also of the agent's own."""
+        gone = super().remove(name)
+        return self._own.remove(name) if name in self._own else gone
+
+    def refusal(self, name: str) -> str:
+        """What is refused by the agent's own tools is refused here."""
+        return self._not_permitted(name) if name not in self and self._own.refusal(name) else ""
 
 
 def _free(name: str, own: ToolRegistry) -> str:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ConfigError, ModelError
 from nbagent.messages import COMPLETE, Message, ModelReply, Prompt, ToolCall
+from nbagent.prompt.texts.pack import DEFAULT, Texts
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Note, Outcome
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from nbagent.messages import Observation
     from nbagent.models.model import Model
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
     from nbagent.tools.registry import ToolRegistry
 
 REPEATED = 3
-CONCLUDE = "Do not call it like this again: answer with what you have, or say what is missing."
-EMPTY_REPLY = "Your reply was empty. Answer the task, or call a tool."
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What a conversation needs to run."""
 
-    observe: Callable[[], Prompt]
+    observe: Callable[[tuple[Message, ...]], Prompt]
+    """Makes the user's prompt, with this history."""
+    history: tuple[Message, ...]
     model: Model
     tools: ToolRegistry
     max_turns: int
@@ -37,10 +38,22 @@ class Setup:
     """Reads an answer; raises a ValueError whose str is for the model. None where an answer is its text."""
     requests: deque[ModelRequest] | None = None
     """Where each request is kept."""
+    texts: Texts = DEFAULT
+    """What the loop itself says to the model."""
+    retries: int = 1
+    """How often the model is told that its answer cannot be read."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema of the answer, for models that keep to one."""
+    is_aside: bool = False
+    """Whether `max_turns` is our own, and not what the user has given."""
+
+    def assembled(self) -> Prompt:
+        """The user's prompt."""
+        return self.observe(self.history)
 
     def request(self, messages: Messages, prompt: Prompt) -> ModelRequest:
         """The request with these messages."""
-        request = ModelRequest(messages, prompt.tools, self.max_tokens)
+        request = ModelRequest(messages, prompt.tools, self.max_tokens, output_schema=self.schema)
         if self.requests is not None:
             self.requests.append(request)
         return request
@@ -48,9 +61,13 @@ class Setup:
 
 def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     """Asks the model, runs the tools it calls, asks again; ends with its first reply that calls none."""
-    prompt: Prompt = yield Assemble(setup.observe, setup.tools.schemas)
-    messages = Messages(prompt.messages)
-    calls, repeated = _CallIds(), _Repeated()
+    prompt: Prompt = yield Assemble(setup.assembled, setup.tools.schemas)
+    return (yield from take_turns(setup, prompt, Messages(prompt.messages)))
+
+
+def take_turns(setup: Setup, prompt: Prompt, messages: Messages) -> Generator[Effect, Any, Outcome]:
+    """The turns of a conversation that begins with these messages of the prompt."""
+    calls, repeated = _CallIds(), _Repeated(setup.texts)
     mended, unread, why = 0, 0, ""
     for turn in range(1, setup.max_turns + 1):
         reply: ModelReply = yield CallModel(setup.model, setup.request(messages, prompt), turn)
@@ -61,7 +78,7 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
         if reply.tool_calls:
             renamed, clash = calls.unique(reply.tool_calls)
             if clash:
-                mended = _once_only(mended + 1, clash, turn)
+                mended = _no_more(mended + 1, 1, clash, turn)
             observations = yield CallTools(setup.tools, renamed, turn, clash)
             answered = Message("assistant", reply.content, renamed, reasoning=reply.reasoning)
             messages += (answered, *[observation.message for observation in observations])
@@ -70,18 +87,19 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
                 messages += (Message("user", advice),)
         elif reply.content.strip():
             if setup.read is None:
-                return Outcome("completed", reply.content)
+                return Outcome("completed", reply.content, said=reply.content)
             answer = yield from _read(setup.read, reply, turn, last=turn == setup.max_turns)
             if isinstance(answer, Outcome):
                 return answer
-            unread = _once_only(unread + 1, f"its answer cannot be read: {answer}", turn)
+            unread = _no_more(unread + 1, setup.retries, f"its answer cannot be read: {answer}", turn)
             messages += (reply.message, Message("user", answer))
             why = f", and that of turn {turn} cannot be read"
         else:
-            mended = _once_only(mended + 1, "its reply is empty", turn)
-            yield Note(turn, EMPTY_REPLY)
-            messages += (Message("user", EMPTY_REPLY),)
-    return Outcome("out_of_turns", None, f"no answer within max_turns={setup.max_turns}{why}")
+            mended, empty = _no_more(mended + 1, 1, "its reply is empty", turn), setup.texts["loop.empty_reply"]
+            yield Note(turn, empty)
+            messages += (Message("user", empty),)
+    within = f"{setup.max_turns} replies" if setup.is_aside else f"max_turns={setup.max_turns}"
+    return Outcome("out_of_turns", None, f"no answer within {within}{why}")
 
 
 def _read(
@@ -97,7 +115,7 @@ def _read(
         return str(error)
     if reading.repairs:
         yield Note(turn, "; ".join(reading.repairs), told=False)
-    return Outcome("completed", reading.value)
+    return Outcome("completed", reading.value, said=reply.content)
 
 
 class _CallIds:
@@ -149,7 +167,8 @@ _REASONS = {
 class _Repeated:
     """Calls that were made before with the same arguments and the same result: a loop that leads nowhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
         self._seen: dict[tuple[str, str, str], int] = {}
 
     def advice(self, calls: tuple[ToolCall, ...], observations: tuple[Observation, ...]) -> str:
@@ -159,7 +178,7 @@ class _Repeated:
             key = (call.name, call.arguments, observation.text)
             self._seen[key] = times = self._seen.get(key, 0) + 1
             if times == REPEATED:
-                said = f"{call.name} was called {times} times, always with the same result. {CONCLUDE}"
+                said = self._texts.text("loop.repeated", tool=call.name, times=str(times))
         return said
 
 
@@ -178,10 +197,9 @@ def incomplete(reply: ModelReply, turn: int) -> ModelError:
     return ModelError(f"the reply of turn {turn} {why}{_unrun(reply)}", kind=kind)
 
 
-def _once_only(times: int, what: str, turn: int) -> int:
-    """A model is told once in a run that its reply is unusable; a second time ends the run."""
-    if times > 1:
-        raise ModelError(
-            f"the model gave no usable reply in turn {turn}, for the second time: {what}", kind="bad_response"
-        )
+def _no_more(times: int, often: int, what: str, turn: int) -> int:
+    """A model is told only so often in a run that its reply is unusable; then that ends the run."""
+    if times > often:
+        again = "" if not often else ", for the second time" if often == 1 else f", {often + 1} times"
+        raise ModelError(f"the model gave no usable reply in turn {turn}{again}: {what}", kind="bad_response")
     return times

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.checks import field_of, text_of
 from nbagent.prompt import inputs as given
 from nbagent.prompt.answer import reader
-from nbagent.prompt.blueprint import blueprint
+from nbagent.prompt.blueprint import blueprint, with_output
 from nbagent.prompt.observe import draft
 
 if TYPE_CHECKING:
@@ -44,6 +45,14 @@ class Prompting:
         self.observed: Draft | None = None
         """The newest prompt, as far as it is known without context."""
 
+    def answering(self, kind: Any) -> Prompting:
+        """The same, for an answer of this type: a pydantic model, or such as `list[int]`. Raises ConfigError."""
+        from nbagent.prompt.output_model import model_output
+
+        other = copy(self)
+        other.blueprint = with_output(self.blueprint, model_output(kind))
+        return other
+
     def inputs(self, inputs: Text | Mapping[str, Any] | Inputs) -> Inputs:
         """What a run is given. Raises ConfigError where that is nothing."""
         return given.inputs_of(inputs, field_of)
@@ -68,6 +77,11 @@ class Prompting:
         """The whole prompt. Passive providers are asked."""
         context = self.context.ask(drafted.query(self._agent, history)) if self.context.passive else None
         return drafted.prompt(history, tools.schemas, images, context)
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema of an answer, for models that keep to one; None where it may be anything."""
+        return self.blueprint.answer_schema
 
     @property
     def read(self) -> Callable[[str], Reading] | None:

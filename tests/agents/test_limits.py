@@ -9,10 +9,10 @@ from decimal import Decimal
 import pytest
 
 from nbagent import Agent, Image, Limits, Retry, ScriptedLLM, tool
-from nbagent.agents.loop import EMPTY_REPLY
 from nbagent.errors import ConfigError, ModelError
 from nbagent.events import Noted
 from nbagent.messages import ModelReply, ToolCall, Usage
+from nbagent.prompt.texts.pack import DEFAULT
 from nbagent.runtime import limits as limits_module
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
@@ -31,7 +31,7 @@ def looking(usage, times=5, **options):
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_budget_in_tokens_ends_a_run_before_the_next_call(asynchronous):
-    agent = looking(Usage(90, 10), limits=Limits(tokens=200))
+    agent = looking(Usage(90, 10), limits=Limits(max_tokens=200))
     result = asyncio.run(agent.arun("go")) if asynchronous else agent.run("go")
     assert (result.status, result.final_output, result.usage.llm_calls) == ("limit_reached", None, 2)
     assert result.stop_reason == "the budget is 200 tokens, and 200 are used"
@@ -40,14 +40,14 @@ def test_a_budget_in_tokens_ends_a_run_before_the_next_call(asynchronous):
 
 
 def test_a_budget_in_money_counts_what_is_spent():
-    agent = looking(Usage(90, 10, cost=Decimal("0.004")), limits=Limits(cost=Decimal("0.01")))
+    agent = looking(Usage(90, 10, cost=Decimal("0.004")), limits=Limits(max_cost=Decimal("0.01")))
     result = agent.run("go")
     assert (result.status, result.usage.llm_calls, result.usage.cost) == ("limit_reached", 3, Decimal("0.012"))
     assert result.stop_reason == "the budget is $0.01, and $0.012 is spent"
 
 
 def test_a_budget_in_money_needs_a_price():
-    agent = looking(Usage(90, 10), limits=Limits(cost=Decimal(1)))
+    agent = looking(Usage(90, 10), limits=Limits(max_cost=Decimal(1)))
     with pytest.raises(ConfigError, match="no price is known for 'scripted'; give it in tokens"):
         agent.run("go")
     assert agent.last.usage.llm_calls == 1
@@ -64,7 +64,7 @@ def test_tokens_that_nobody_reports_are_estimated_for_the_budget():
             for piece in self.stream(request):
                 yield piece
 
-    result = Agent("a", Silent(), tools=[look], limits=Limits(tokens=100)).run("go")
+    result = Agent("a", Silent(), tools=[look], limits=Limits(max_tokens=100)).run("go")
     assert result.status == "limit_reached"
     assert (result.usage.total_tokens, result.usage.not_reported) == (0, result.usage.llm_calls)
     assert "tokens unknown" in result._repr_mimebundle_()["text/plain"]
@@ -80,7 +80,7 @@ def test_a_time_limit_ends_a_run(monkeypatch):
         now[0] += 4
         return "ok"
 
-    agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call("slow")] * 9), tools=[slow], limits=Limits(seconds=10))
+    agent = Agent("a", ScriptedLLM([ScriptedLLM.tool_call("slow")] * 9), tools=[slow], limits=Limits(deadline=10))
     result = agent.run("go")
     assert (result.status, len(result.tool_calls)) == ("limit_reached", 3)
     assert result.stop_reason == "the time limit of 10 seconds is over"
@@ -95,12 +95,12 @@ def test_a_model_that_uses_up_the_time_reaches_the_limit(monkeypatch):
         now[0] += 11
         raise ModelError("late", kind="timeout")
 
-    agent = Agent("a", ScriptedLLM([late] * 4), limits=Limits(seconds=10), retry=Retry(shortest=0, longest=0))
+    agent = Agent("a", ScriptedLLM([late] * 4), limits=Limits(deadline=10), retry=Retry(shortest=0, longest=0))
     assert agent.run("go").status == "limit_reached"
 
 
 def test_the_same_run_has_no_limit_in_a_replay():
-    agent = looking(Usage(90, 10), limits=Limits(tokens=200))
+    agent = looking(Usage(90, 10), limits=Limits(max_tokens=200))
     result = agent.run("go")
     assert agent.replay(result.events).events == result.events
 
@@ -148,8 +148,8 @@ def test_other_arguments_or_another_result_are_no_loop():
 
 def test_what_is_said_about_an_empty_reply_is_an_event():
     result = Agent("a", ScriptedLLM(["", "Hi."])).run("go")
-    assert [event.text for event in result.events if isinstance(event, Noted)] == [EMPTY_REPLY]
-    assert EMPTY_REPLY in result._repr_mimebundle_()["text/plain"]
+    assert [event.text for event in result.events if isinstance(event, Noted)] == [DEFAULT["loop.empty_reply"]]
+    assert DEFAULT["loop.empty_reply"] in result._repr_mimebundle_()["text/plain"]
 
 
 # images

@@ -140,7 +140,7 @@ def test_what_can_be_no_model_is_refused(model):
 
 def test_think_says_why_there_is_no_reply_and_its_requests_are_kept():
     script = [ModelError("busy", kind="overloaded"), "x"]
-    agent = Agent("a", ScriptedLLM(script), limits=Limits(seconds=0.05))
+    agent = Agent("a", ScriptedLLM(script), limits=Limits(deadline=0.05))
     with pytest.raises(ModelError, match="no reply: limit reached"):
         agent.think([{"role": "user", "content": "hi"}])
     agent = Agent("a", ScriptedLLM(["ok"]))

@@ -1,0 +1,159 @@
+"""Proposals: a plan that waits until somebody has looked at it; and conversations that are kept, taken back, forked."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from nbagent import Agent, PlanAgent, ScriptedLLM, SessionStore
+from nbagent.errors import ConfigError
+from nbagent.events import ModelReplied, PlanEdited
+
+SCRIPT = ('["A", "B"]', "a", "b", "done", "more")
+
+
+def planner(*script, **options):
+    return PlanAgent("p", ScriptedLLM(script or SCRIPT), **options)
+
+
+def test_a_proposal_is_a_run_that_waits():
+    agent = planner()
+    result = agent.propose("go")
+    assert (result.status, result.stop_reason) == ("interrupted", "the plan waits to be run")
+    assert result is agent.last
+    assert [(step.title, step.status) for step in result.plan] == [("A", "pending"), ("B", "pending")]
+    assert (agent.plan, agent.history, agent.model.position) == (["A", "B"], (), 1)
+
+
+def test_it_is_gone_on_with_and_not_made_again():
+    agent = planner()
+    agent.propose("go")
+    result = agent.run_plan()
+    assert (result.final_output, agent.model.position) == ("done", 4)
+    assert result.events == planner().run("go").events
+    assert [message.content for message in agent.history] == ["go", "done"]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_plan_that_was_changed_is_done_as_it_is_now_and_replays(asynchronous):
+    async def arun(agent):
+        async for _ in agent.astream_proposal("go"):
+            pass
+        agent.plan[:] = ["C", " D\n e "]
+        async for _ in agent.astream_plan():
+            pass
+
+    agent = planner()
+    if asynchronous:
+        asyncio.run(arun(agent))
+    else:
+        agent.propose("go")
+        agent.run_plan(["C", " D\n e "])
+    result = agent.last
+    assert [step.title for step in result.plan] == ["C", "D e"]
+    assert [e.steps for e in result.events if isinstance(e, PlanEdited)] == [("C", "D e")]
+    assert "1. C\n2. D e" in agent.model.requests[1].messages[-1].content
+    for cut in range(1, len(result.events) + 1):
+        again = planner().replay(result.events[:cut])
+        if any(isinstance(event, PlanEdited) for event in result.events[:cut]):
+            assert again == result  # before that, nobody has changed it yet
+        else:
+            assert [step.title for step in again.plan] == ["A", "B"]
+
+
+def test_a_run_that_was_not_changed_does_not_replay_as_one_that_was():
+    agent = planner()
+    agent.propose("go")
+    assert not [e for e in agent.run_plan(["A", "B"]).events if isinstance(e, PlanEdited)]
+
+
+def test_a_stream_of_the_plan_tells_everything_and_asks_only_for_what_is_new():
+    agent = planner()
+    agent.propose("go")
+    events = list(agent.stream_plan())
+    assert sum(isinstance(event, ModelReplied) for event in events) == 4
+    assert len(agent.model.requests) == 4
+
+
+@pytest.mark.parametrize("steps", [[], [""], ["A", 3], [" "]])
+def test_a_plan_has_steps(steps):
+    agent = planner()
+    agent.propose("go")
+    with pytest.raises(ConfigError, match="plan: expected one step or more"):
+        agent.run_plan(steps)
+    assert agent.model.position == 1
+
+
+def test_without_a_proposal_there_is_nothing_to_run():
+    with pytest.raises(ConfigError, match=r"no plan waits to be run; make one first: p\.propose"):
+        planner().run_plan()
+
+
+def test_a_proposal_in_a_cell_that_runs_again_takes_its_place():
+    agent = planner()
+    agent.propose("go", key=1)
+    agent.run_plan(key=2)
+    agent.run_plan(key=2)
+    assert (agent.model.position, len(agent.history)) == (4, 2)
+    agent.propose("go", key=1)
+    assert agent.plan == ["A", "B"]
+
+
+def test_scopes_keep_conversations_apart():
+    agent = Agent("a", ScriptedLLM(["1", "2", "3"]))
+    agent.run("x", scope="ada")
+    agent.run("y", scope="bo")
+    agent.run("z", scope="ada")
+    assert [message.content for message in agent.requests[-1].messages] == ["x", "1", "z"]
+    assert (agent.scopes, agent.history) == (("ada", "bo"), ())
+    agent.clear_history("ada")
+    assert (agent.get_history("ada"), len(agent.get_history("bo"))) == ([], 2)
+    assert len(Agent("a", ScriptedLLM(["1"]), scope="ada").run("x").events) > 0
+
+
+def test_undo_takes_back_what_was_said_newest():
+    agent = Agent("a", ScriptedLLM(["1", "2", "3"]))
+    agent.run("x")
+    agent.run("y")
+    assert [message.content for message in agent.undo()] == ["y", "2"]
+    assert agent.run("z").final_output == "2"
+    assert [message.content for message in agent.history] == ["x", "1", "z", "2"]
+    agent.undo()
+    agent.undo()
+    assert agent.undo() == ()
+
+
+def test_a_fork_goes_on_apart():
+    agent = Agent("a", ScriptedLLM(["1", "2", "3"]))
+    agent.run("x")
+    twin = agent.fork("b")
+    assert (twin.run("y").final_output, agent.run("z").final_output) == ("2", "2")
+    assert [message.content for message in twin.history] == ["x", "1", "y", "2"]
+    assert [message.content for message in agent.history] == ["x", "1", "z", "2"]
+    assert (twin.name, twin.last.run_id, len(twin.model.requests)) == ("b", "b-1", 1)
+
+
+def test_a_conversation_survives_its_agent(tmp_path):
+    store = SessionStore(tmp_path)
+    first = Agent("a", ScriptedLLM(["1", "2"]), session_store=store)
+    first.run("x", scope="ada")
+    first.run("y")
+    again = Agent("a", ScriptedLLM(["3"]), session_store=store)
+    assert again.scopes == (None, "ada")
+    again.run("z", scope="ada")
+    assert [message.content for message in again.requests[-1].messages] == ["x", "1", "z"]
+    with pytest.raises(ConfigError, match="fork: with a session store the new agent needs a name"):
+        again.fork()
+    twin = again.fork("b")
+    assert len(SessionStore(tmp_path).conversation("b", "ada").messages) == 4
+    twin.undo("ada")
+    assert len(SessionStore(tmp_path).conversation("a", "ada").messages) == 4
+
+
+def test_a_proposal_that_is_run_in_its_own_exchange_goes_on_with_its_script():
+    agent = planner()
+    for _ in range(2):  # as a cell does that runs again
+        agent.propose("go", key=1)
+        assert agent.run_plan(key=1).final_output == "done"
+        assert (agent.model.position, len(agent.history)) == (4, 2)

@@ -1,0 +1,147 @@
+"""Sessions: conversations that are kept apart by scope, kept on disk, taken back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nbagent.agents.conversation import Exchange
+from nbagent.agents.marks import Marks
+from nbagent.agents.sessions import SessionStore
+from nbagent.errors import ConfigError
+from nbagent.messages import Image, Message
+
+
+def said(*texts):
+    return tuple(Message(("user", "assistant")[n % 2], text) for n, text in enumerate(texts))
+
+
+def exchange(*texts, key=None):
+    return Exchange(key, Marks(), Marks(), said(*texts))
+
+
+def texts(conversation):
+    return [message.content for message in conversation.messages]
+
+
+def test_what_is_said_is_there_again_for_another_store(tmp_path):
+    conversation = SessionStore(tmp_path).conversation("bot", "ada")
+    conversation.add("Hi", "Hello")
+    conversation.put(1, exchange("More?", "Yes"))
+    assert texts(SessionStore(tmp_path).conversation("bot", "ada")) == ["Hi", "Hello", "More?", "Yes"]
+    assert texts(SessionStore(tmp_path).conversation("bot", "bo")) == []
+    assert texts(SessionStore(tmp_path).conversation("bob", "ada")) == []
+
+
+def test_an_exchange_that_is_made_again_and_what_is_taken_back_are_so_after_a_restart(tmp_path):
+    conversation = SessionStore(tmp_path).conversation("bot", None)
+    for number in range(4):
+        conversation.put(number, exchange(f"q{number}", f"a{number}", key=("cell", number)))
+    conversation.put(1, exchange("q", "a", key=("cell", 1)))
+    conversation.take_back()
+    again = SessionStore(tmp_path).conversation("bot", None)
+    assert texts(again) == ["q0", "a0", "q", "a", "q2", "a2"]
+    assert [one.key for one in again.exchanges] == [("cell", 0), ("cell", 1), ("cell", 2)]
+    assert [message.content for message in again.before(("cell", 1))] == ["q0", "a0"]
+    again.clear()
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == []
+
+
+def test_a_line_that_was_not_written_to_its_end_is_as_if_it_were_not_there(tmp_path):
+    conversation = SessionStore(tmp_path).conversation("bot", None)
+    conversation.add("Hi", "Hello")
+    [file] = tmp_path.rglob("*.jsonl")
+    whole = file.read_text()
+    file.write_text(whole + '{"at": 1, "key": nul')
+    again = SessionStore(tmp_path).conversation("bot", None)
+    assert texts(again) == ["Hi", "Hello"]
+    again.add("And?", "Fine")
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["Hi", "Hello", "And?", "Fine"]
+    assert file.read_text().startswith(whole)
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"at": 0}', '{"at": 0, "key": null, "said": [{"role": "nobody"}]}'])
+def test_a_file_that_is_no_session_is_an_error_that_names_it(line, tmp_path):
+    SessionStore(tmp_path).conversation("bot", "ada").add("Hi", "Hello")
+    [file] = tmp_path.rglob("*.jsonl")
+    file.write_text(f"{line}\n{file.read_text()}")
+    with pytest.raises(ConfigError, match=r"ada\.jsonl, line 1: not a line of a session"):
+        SessionStore(tmp_path).conversation("bot", "ada")
+
+
+def test_the_file_grows_by_one_line_for_each_exchange(tmp_path):
+    conversation = SessionStore(tmp_path).conversation("bot", None)
+    for number in range(20):
+        conversation.add(f"q{number}", f"a{number}")
+    [file] = tmp_path.rglob("*.jsonl")
+    lines = file.read_text().splitlines()
+    assert len(lines) == 20
+    assert len({len(line) for line in lines[:9]}) == 1  # and none holds those before it
+
+
+@pytest.mark.parametrize(
+    "scope", ["ada", "Ada", "../x", "a/b", "a b", "Ä", "日本", "CON", "a.b", "_default", "~", "%41"]
+)
+def test_each_scope_has_a_file_of_its_own_inside_the_folder(scope, tmp_path):
+    store = SessionStore(tmp_path / "s")
+    store.conversation("bot", scope).add("Hi", scope)
+    store.conversation("bot", "other").add("Hi", "other")
+    store.conversation("bot", None).add("Hi", "none")
+    assert texts(SessionStore(tmp_path / "s").conversation("bot", scope)) == ["Hi", scope]
+    assert set(store.scopes("bot")) == {scope, "other", None}
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 3
+    assert all(path.is_relative_to(tmp_path / "s") for path in tmp_path.rglob("*.jsonl"))
+
+
+def test_files_of_names_that_differ_in_capitals_differ_where_a_disk_takes_them_for_the_same(tmp_path):
+    store = SessionStore(tmp_path)
+    for scope in ("ada", "Ada", "ADA"):
+        store.conversation("bot", scope).add("Hi", scope)
+    assert len({path.name.lower() for path in tmp_path.rglob("*.jsonl")}) == 3
+
+
+@pytest.mark.parametrize("scope", ["", 1, ("a",), b"x"])
+def test_a_scope_on_disk_is_a_text(scope, tmp_path):
+    with pytest.raises(ConfigError, match="scope: in a session store it is a text"):
+        SessionStore(tmp_path).conversation("bot", scope)
+
+
+def test_images_and_keys_come_back_as_they_were(tmp_path):
+    message = Message("user", "See", images=(Image(b"\x89PNG", caption="c"),))
+    key = ("cell", 3)
+    SessionStore(tmp_path).conversation("bot", None).put(0, Exchange(key, Marks(), Marks(), (message,)))
+    [again] = SessionStore(tmp_path).conversation("bot", None).exchanges
+    assert (again.messages, again.key) == ((message,), key)
+
+
+def test_a_key_that_json_cannot_hold_names_nothing_after_a_restart(tmp_path):
+    SessionStore(tmp_path).conversation("bot", None).put(0, exchange("q", "a", key=frozenset()))
+    [again] = SessionStore(tmp_path).conversation("bot", None).exchanges
+    assert again.key is None
+
+
+def test_a_key_is_masked_on_disk(tmp_path):
+    from nbagent.redact import forget, know
+
+    secret = "sk-proj-" + "a1B2c3D4" * 5
+    know(secret, "KEY")
+    try:
+        SessionStore(tmp_path).conversation("bot", None).add(f"my key is {secret}", "ok")
+    finally:
+        forget()
+    [file] = tmp_path.rglob("*.jsonl")
+    assert secret not in file.read_text()
+    assert json.loads(file.read_text())["said"][1]["content"] == "ok"
+
+
+def test_nothing_is_made_on_disk_before_something_is_said(tmp_path):
+    store = SessionStore(tmp_path / "sessions")
+    store.conversation("bot", None)
+    assert store.scopes("bot") == ()
+    assert not (tmp_path / "sessions").exists()
+
+
+def test_a_name_that_is_too_long_for_a_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="at most 200 characters"):
+        SessionStore(tmp_path).conversation("bot", "x" * 201)
