@@ -56,7 +56,7 @@ def test_an_events_journal_grows_by_four_events_a_turn():
 
 def test_the_output_of_a_long_run_stays_small_and_whole():
     bundle = agent(1000).run("go")._repr_mimebundle_()
-    assert sum(len(text.encode()) for text in bundle.values()) < 400_000
+    assert sum(len(text.encode()) for text in bundle.values()) < 110_000
     assert "1998" in bundle["text/plain"]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbagent.views.card import Card, card_html, card_outline
-from nbagent.views.html import html
-from nbagent.views.markdown import blocks_markdown, markdown
-from nbagent.views.text import blocks_text, text
+from nbagent.views.html_run import html
+from nbagent.views.markdown import blocks_markdown
+from nbagent.views.place import Place
+from nbagent.views.text import blocks_text
 from nbagent.views.trace import Trace
+from nbagent.views.transcript import transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
 def bundle(events: Iterable[Event]) -> dict[str, str]:
     """The run in all three formats; any prefix of a journal will do."""
-    trace = Trace.of(events)
-    return {"text/html": html(trace), "text/markdown": markdown(trace), "text/plain": text(trace)}
+    place = Place.of(Trace.of(events))
+    blocks = tuple(transcript(place))
+    return {"text/html": html(place), "text/markdown": blocks_markdown(blocks), "text/plain": blocks_text(blocks)}
 
 
 def figures(events: Iterable[Event]) -> tuple[Image, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nbagent.views.block import Block, names_title
 from nbagent.views.html import header, root
 from nbagent.views.html_row import row
 from nbagent.views.html_tool import tool_html
-from nbagent.views.outline import Block, names_title, tool_blocks
+from nbagent.views.outline import tool_blocks
 from nbagent.views.room import Room, fitted
 from nbagent.views.words import count
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from nbagent.redact import redact
 from nbagent.views import words
+from nbagent.views.block import Block, Name, names_title
 from nbagent.views.html_dry import dry_html
 from nbagent.views.markdown import blocks_markdown
-from nbagent.views.outline import Block, Name, names_title, prompt_blocks
+from nbagent.views.outline import prompt_blocks
 from nbagent.views.text import blocks_text
 
 if TYPE_CHECKING:

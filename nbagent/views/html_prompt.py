@@ -28,11 +28,14 @@ _FEW = 3
 """So many rows of what was left out need no fold around them."""
 
 
-def prompt_html(prompt: Prompt, title: str, rest: str = "") -> str:
-    """A fold that holds the prompt. `rest` is how to see what of it had no room, as HTML of ours."""
-    opened = " open" if _size(prompt) < _LONG else ""
-    summary = f"<b>{title.capitalize()}</b>{_gist(prompt)}"
-    rows = fitted(lambda room: prompt_rows(prompt, room), _MOST, rest)
+def prompt_html(
+    prompt: Prompt, title: str, rest: str = "", note: str = "", most: int = _MOST, *, is_closed: bool = False
+) -> str:
+    """A fold that holds the prompt, in so many bytes at most. `note`: more about it. `rest`: how to see what of it had
+    no room. Both are HTML of ours."""
+    opened = " open" if _size(prompt) < _LONG and not is_closed else ""
+    summary = f"<b>{title.capitalize()}</b>{_gist(prompt, note)}"
+    rows = fitted(lambda room: prompt_rows(prompt, room), most, rest)
     return f"<details{opened}><summary>{summary}</summary>{rows}</details>"
 
 
@@ -58,11 +61,11 @@ def _size(prompt: Prompt) -> int:
     return segments + tools
 
 
-def _gist(prompt: Prompt) -> str:
+def _gist(prompt: Prompt, note: str) -> str:
     examples = [words.count(len(prompt.examples), "message") + " of examples"] if prompt.examples else []
     history = [words.count(len(prompt.history), "message") + " before"] if prompt.history else []
     tools = [words.count(len(prompt.tools), "tool")] if prompt.tools else []
-    said = ", ".join([*examples, *history, *tools])
+    said = ", ".join([*([note] if note else []), *examples, *history, *tools])
     return f" <small>{said}</small>" if said else ""
 
 

@@ -1,16 +1,12 @@
-"""Outline: a trace as a flat list of titled blocks. The plain transcript and the Markdown one are both written from it.
-
-Everything from outside is in a `Name` or in a body, so each format has only these two to make safe.
-"""
+"""Outline: a prompt as blocks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbagent.views import words
 from nbagent.views.arguments import laid_out
-from nbagent.views.growth import Growth
+from nbagent.views.block import Block, Name, Title
 from nbagent.views.left_out import LeftOut, left_out
 from nbagent.views.parameters import described, schema_text, signature
 from nbagent.views.pieces import Origin, Part, Pieces
@@ -19,75 +15,13 @@ from nbagent.views.safe import inline
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nbagent.messages import Message, Observation, Prompt, ToolCall, ToolSchema
-    from nbagent.views.trace import Trace, Turn
+    from nbagent.messages import Message, Prompt, ToolCall, ToolSchema
 
-_ONE_LINE = 72
+ONE_LINE = 72
+"""Characters; a shorter text of one line stands beside its title."""
 _PREVIEW = 40
 _LISTED = 10
 """How many pieces that were left out, and of how many groups, are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """Text from outside that belongs on one line."""
-
-    text: str
-
-
-Title = tuple[str | Name, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A title of our words and of names, and below it text from outside."""
-
-    level: int
-    """0 for a section, 1 for what is in it, 2 for what belongs to that."""
-    title: Title
-    body: str | None = None
-    language: str = ""
-
-
-def outline(trace: Trace) -> Iterator[Block]:
-    yield Block(0, _header(trace))
-    if trace.prompt is not None:
-        yield Block(0, (words.prompt_title(trace),))
-        yield from prompt_blocks(trace.prompt)
-    if growth := Growth.of(trace):
-        yield Block(0, (f"prompt growth: {growth.line}",))
-    for turn in trace.turns:
-        yield from _turn(turn, trace)
-    yield from _ending(trace)
-
-
-def _header(trace: Trace) -> Title:
-    reason = words.short_reason(trace)
-    said: Title = (": ", Name(reason)) if reason else ()
-    return (
-        *names_title(trace.agent, trace.model, trace.mode),
-        " · ",
-        words.status(trace),
-        *said,
-        f" · {words.numbers(trace)}",
-    )
-
-
-def names_title(agent: str, model: str, mode: str) -> Title:
-    names = dict.fromkeys((agent, model, mode))
-    return tuple(word for name in names for word in (" · ", Name(name)))[1:]
-
-
-def _ending(trace: Trace) -> Iterator[Block]:
-    if trace.answer is not None:
-        yield Block(0, ("answer",), words.answer_text(trace.answer))
-    if trace.answer is None or trace.status != "completed":
-        yield Block(0, (words.ending(trace),), trace.stop_reason or None)
-    elif trace.stop_reason:
-        yield Block(0, ("stop reason",), trace.stop_reason)
-
-
-# the prompt
 
 
 def prompt_blocks(prompt: Prompt) -> Iterator[Block]:
@@ -118,7 +52,8 @@ def _sources(part: Part, origins: Sequence[Origin]) -> Iterator[str]:
     for piece in part.pieces:
         start, end = end + 1, end + len(piece.text)
         if piece.number:
-            preview = f": {piece.shown}" if len(piece.shown) <= _PREVIEW else ""
+            is_short = len(piece.shown) <= _PREVIEW and piece.kind != "framework"
+            preview = f": {piece.shown}" if is_short else ""
             where = f"character {start} to {end}" if piece.text else "empty"
             yield inline(f"{origins[piece.number - 1].name} ({part.role}, {where}){preview}")
 
@@ -141,7 +76,7 @@ def _messages(name: str, messages: Sequence[Message]) -> Iterator[Block]:
         if message.content or not message.tool_calls:
             yield Block(2, (message.role, *named), message.content)
         for call in message.tool_calls:
-            yield _call(call, 2, "assistant call ")
+            yield call_block(call, 2, "assistant call ")
 
 
 def tool_blocks(tool: ToolSchema) -> Iterator[Block]:
@@ -151,64 +86,10 @@ def tool_blocks(tool: ToolSchema) -> Iterator[Block]:
     yield Block(2, ("schema ", Name(schema_text(tool))))
 
 
-# the turns
-
-
-def _turn(turn: Turn, trace: Trace) -> Iterator[Block]:
-    yield Block(0, (f"turn {turn.number}",))
-    for failure in turn.failures:
-        yield Block(1, (words.failed_attempt(failure),), failure.message)
-    yield from _reply(turn, trace)
-    for call in turn.calls:
-        yield _call(call.asked, 1)
-        if call.edited:
-            yield Block(1, ("ran instead ", Name(call.call.name)), laid_out(call.call.arguments), "json")
-        if call.observation is None:
-            yield Block(1, (words.no_result(call, trace),))
-        else:
-            yield from _observation(call.observation, call.figure)
-    for note in turn.notes:
-        yield Block(1, (words.NOTE,), note)
-    for remark in turn.remarks:
-        yield Block(1, (words.REMARK,), remark)
-
-
-def _reply(turn: Turn, trace: Trace) -> Iterator[Block]:
-    if turn.reply is None:
-        yield Block(1, (words.no_reply(trace),))
-        return
-    for reasoning in turn.reply.reasoning:
-        if reasoning.text:
-            yield Block(1, ("reasoning",), reasoning.text)
-    if not turn.reply.complete:
-        yield Block(1, (words.BROKEN_OFF, Name(turn.reply.finish_reason)))
-    if words.is_answer(turn, trace):
-        yield Block(1, ("reply: the answer below",))
-    elif turn.reply.content:
-        yield Block(1, ("reply",), turn.reply.content)
-    elif not turn.calls:
-        yield Block(1, ("reply: empty",))
-
-
-def _call(call: ToolCall, level: int, verb: str = "call ") -> Block:
+def call_block(call: ToolCall, level: int, verb: str = "call ") -> Block:
     arguments = laid_out(call.arguments)
     if not arguments:
         return Block(level, (verb, Name(call.name), ", no arguments"))
-    if len(arguments) <= _ONE_LINE and "\n" not in arguments:
+    if len(arguments) <= ONE_LINE and "\n" not in arguments:
         return Block(level, (verb, Name(call.name), " ", Name(arguments)))
     return Block(level, (verb, Name(call.name)), arguments, "json")
-
-
-def _observation(observation: Observation, figure: int) -> Iterator[Block]:
-    outcome = words.outcome(observation)
-    text = observation.text
-    if not outcome and 0 < len(text) <= _ONE_LINE and "\n" not in text:
-        yield Block(1, ("observation: ", Name(text)))
-    else:
-        yield Block(1, (f"observation, {outcome}" if outcome else "observation",), text)
-    if extra := words.extra_error(observation):
-        yield Block(1, ("error message",), extra)
-    if observation.printed:
-        yield Block(1, ("printed",), observation.printed)
-    for number, image in enumerate(observation.images, figure):
-        yield Block(1, (f"figure {number}: ", Name(words.caption(image))))

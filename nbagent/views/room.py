@@ -79,11 +79,11 @@ def fitted(draw: Callable[[Room], str], limit: int = LIMIT, rest: str = "") -> s
     return drawn
 
 
-def label(text: str) -> str:
-    """A name from outside, on one line and not too long, escaped."""
+def label(text: str, most: int = _LABEL) -> str:
+    """A name from outside, on one line and with so many characters at most, escaped."""
     text = redact(text)
-    name = inline(text[:_LABEL])
-    return escape(name if len(name) <= _LABEL >= len(text) else f"{name[:_LABEL]}…")
+    name = inline(text[:most])
+    return escape(name if len(name) <= most >= len(text) else f"{name[:most]}…")
 
 
 def _bytes(text: str) -> int:

@@ -86,6 +86,7 @@ _SHEET = """
 }
 .nbagent-steps > .nbagent-end { padding-bottom: 0 }
 .nbagent-steps > .nbagent-end::before { background: var(--nbagent-tone) }
+.nbagent-end + .nbagent-end { margin-top: 8px }
 .nbagent-line > * > summary, .nbagent-end > b { display: block; font-size: 13px; font-weight: 600 }
 .nbagent-steps > * > div, .nbagent-steps > * > details { display: flow-root; margin-top: 4px }
 .nbagent-steps > * > .nbagent-steps { margin: 8px 0 -12px -18px; font-size: 13px }
@@ -151,6 +152,56 @@ _SHEET = """
 }
 .nbagent-inner > i { display: block; font-size: 12px; font-style: normal; color: var(--nbagent-soft) }
 
+.nbagent-progress { display: flex; align-items: center; gap: 12px; padding-bottom: 10px }
+.nbagent-progress > .nbagent-bar { flex: 1; width: auto; min-width: 0; height: 6px !important; margin: 0 !important }
+.nbagent-progress > small { white-space: nowrap }
+.nbagent-progress path { stroke: var(--nbagent-tone, var(--nbagent-line)) }
+.nbagent-steps > .nbagent-step { padding-bottom: 6px }
+.nbagent-steps > .nbagent-step::before { display: none }
+.nbagent-line > .nbagent-step > summary { font-size: 14px; font-weight: 500 }
+.nbagent-step.nbagent-open { color: var(--nbagent-soft) }
+.nbagent-run .nbagent-box {
+  position: absolute; left: -8px; top: 2px; width: 15px; height: 15px; box-sizing: border-box; font-size: 0;
+  border: 1.5px solid var(--nbagent-tone, var(--nbagent-soft)); border-radius: 4px; background: var(--nbagent-bg);
+}
+.nbagent-box::before, .nbagent-box::after { position: absolute; left: 2px; top: 5px; width: 8px; height: 2px }
+.nbagent-good > .nbagent-box, .nbagent-good > * > .nbagent-box, .nbagent-bad > * > .nbagent-box,
+.nbagent-warn > * > .nbagent-box { background: var(--nbagent-tone) }
+.nbagent-good > * > .nbagent-box::after, .nbagent-good > .nbagent-box::after {
+  content: ""; left: 4px; top: 1px; width: 4px; height: 8px; transform: rotate(45deg);
+  border: solid var(--nbagent-bg); border-width: 0 2px 2px 0; box-sizing: border-box;
+}
+.nbagent-bad > * > .nbagent-box::before { content: ""; background: var(--nbagent-bg); transform: rotate(-45deg) }
+.nbagent-bad > * > .nbagent-box::after { content: ""; background: var(--nbagent-bg); transform: rotate(45deg) }
+.nbagent-warn > * > .nbagent-box::after { content: ""; background: var(--nbagent-bg) }
+.nbagent-now > * > .nbagent-box::after {
+  content: ""; left: 4px; top: 2px; width: 0; height: 0; border: 4px solid transparent;
+  border-left: 6px solid var(--nbagent-tone); border-right: 0;
+}
+
+.nbagent-steps > * > .nbagent-sub { margin: 8px 0 0; border-left: 1px solid var(--nbagent-line); font-size: 13px;
+  --nbagent-tone: initial }
+.nbagent-sub mark.nbagent-framework { background: none; border-bottom-width: 1px;
+  border-bottom-style: dotted; padding: 0 }
+.nbagent-steps > * > details > .nbagent-sub { margin: 6px 0 !important }
+.nbagent-run .nbagent-gist { font-size: 13px }
+.nbagent-gist > i, .nbagent-gist > .nbagent-numbers { font-style: normal; color: var(--nbagent-soft) }
+
+.nbagent-verdict {
+  font-size: 12px; font-weight: 600; line-height: 18px; border: 1px solid; border-radius: 9px; padding: 0 8px;
+  margin-left: 4px;
+  color: color-mix(in srgb, var(--nbagent-tone, var(--nbagent-soft)) 65%, var(--nbagent-ink));
+}
+.nbagent-steps > * > .nbagent-sides { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; margin-top: 8px }
+.nbagent-sides > div { background: var(--nbagent-tint); border-radius: 3px; padding: 4px 10px 8px; min-width: 0 }
+.nbagent-run ins, .nbagent-run del { color: inherit; border-radius: 2px; text-decoration-thickness: 1.5px }
+.nbagent-run ins {
+  background: color-mix(in srgb, var(--nbagent-good) 20%, transparent); text-decoration: underline var(--nbagent-good);
+}
+.nbagent-run del {
+  background: color-mix(in srgb, var(--nbagent-bad) 18%, transparent); text-decoration: line-through var(--nbagent-bad);
+}
+
 .nbagent-answer > * { margin: 0 0 8px !important }
 .nbagent-answer > :last-child { margin: 0 !important }
 .nbagent-run .nbagent-answer :is(h4, h5, h6) { font-size: 14px; line-height: 20px; font-weight: 650; color: inherit }
@@ -170,6 +221,7 @@ _SHEET = """
 @media (max-width: 520px) {
   .nbagent-steps > * > div > i, .nbagent-steps > * > .nbagent-plain[open] > summary { float: none; display: block }
   .nbagent-steps > * > div > i ~ *, .nbagent-steps > * > details > summary ~ * { margin-left: 0 !important }
+  .nbagent-steps > * > .nbagent-sides { grid-template-columns: 1fr }
 }
 """
 
@@ -186,7 +238,9 @@ def _kinds() -> str:
 
 
 def _tones() -> str:
-    return "".join(f".nbagent-{tone}{{--nbagent-tone:var(--nbagent-{tone})}}" for tone in ("good", "warn", "bad"))
+    return "".join(f".nbagent-{tone}{{--nbagent-tone:var(--nbagent-{tone})}}" for tone in ("good", "warn", "bad")) + (
+        ".nbagent-now{--nbagent-tone:var(--nbagent-blue)}"
+    )
 
 
 STYLE = "".join(

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbagent.views.outline import Block, Name, Title, outline
+from nbagent.views.block import Block, Name, Title
 from nbagent.views.safe import inline, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from nbagent.views.trace import Trace
-
-
-def text(trace: Trace) -> str:
-    """The complete transcript, line by line, the same for the same run."""
-    return blocks_text(outline(trace))
 
 
 def blocks_text(blocks: Iterable[Block]) -> str:
@@ -24,7 +17,7 @@ def blocks_text(blocks: Iterable[Block]) -> str:
 
 
 def _lines(block: Block) -> Iterator[str]:
-    if block.level == 0:
+    if block.level == 0 and not block.listed:
         yield ""
     yield "  " * block.level + _title(block.title)
     if block.body is not None:

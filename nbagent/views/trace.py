@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, assert_never
-
-from nbagent.events import (
-    Event,
-    ModelFailed,
-    ModelReplied,
-    ModelRequested,
-    Noted,
-    PromptAssembled,
-    RunFinished,
-    RunStarted,
-    Status,
-    ToolReturned,
-    ToolStarted,
-)
-from nbagent.messages import Image, ModelReply, Observation, Prompt, ToolCall, Usage
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from nbagent.events import Event, Guarded, ModelFailed, Status, StepKind, StepStatus
+    from nbagent.messages import Image, ModelReply, Observation, Prompt, ToolCall, Usage
+
+_WRITING = ("synthesize", "draft", "refine")
+"""The kinds of steps that an answer may come from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +27,10 @@ class Call:
     observation: Observation | None = None
     figure: int = 1
     """The number that the first image of the observation has in the whole run."""
+    inside: tuple[Event, ...] = ()
+    """What happened in the run of another agent that it has started."""
+    run: Trace | None = None
+    """That run."""
 
     @property
     def call(self) -> ToolCall:
@@ -76,6 +71,24 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a plan or a reflection."""
+
+    kind: StepKind
+    number: int
+    title: str
+    status: StepStatus | None
+    """None while it has not ended."""
+    output: Any
+    reason: str
+    prompt: Prompt | None
+    """Its own prompt; None where it is that of the run."""
+    turns: tuple[Turn, ...]
+    edited: tuple[str, ...] | None = None
+    """Of a plan: what a person has made of its steps."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """What all views show, and nothing that changes from one execution to the next: no ids, no times, no hashes."""
 
@@ -90,117 +103,87 @@ class Trace:
     """Before it is assembled: what is known of it, the task and the history."""
     assembled: bool = False
     turns: tuple[Turn, ...] = ()
+    """Those that belong to no step."""
+    steps: tuple[Step, ...] = ()
+    """A summary of what was said before comes first."""
+    checks: tuple[Guarded, ...] = ()
+    """What guardrails said of the question and of the answer."""
     answer: Any = None
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Trace:
         """The trace of a run, whole or cut anywhere."""
-        draft = _Draft()
-        for event in events:
-            draft.add(event)
-        return draft.trace()
+        from nbagent.views.gathering import gathered
+
+        return gathered(events, count(1))
+
+    @property
+    def all_turns(self) -> tuple[Turn, ...]:
+        """Those of all steps, too, in their order."""
+        first = [turn for step in self.steps if step.kind == "compact" for turn in step.turns]
+        return (*first, *self.turns, *[turn for step in self.steps if step.kind != "compact" for turn in step.turns])
+
+    @property
+    def calls(self) -> Iterator[Call]:
+        """Those of all turns, without those of runs inside."""
+        return (call for turn in self.all_turns for call in turn.calls)
+
+    @property
+    def everything(self) -> Iterator[Turn]:
+        """All turns, and those of runs inside, in their order."""
+        for turn in self.all_turns:
+            yield turn
+            for call in turn.calls:
+                if call.run is not None:
+                    yield from call.run.everything
+
+    @property
+    def is_workflow(self) -> bool:
+        """Whether it is more than one conversation: a plan, a reflection."""
+        return any(step.kind != "compact" for step in self.steps)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no step failed that the answer needs, and no critic has the last word."""
+        critiques = [step.status for step in self.steps if step.kind == "critique"]
+        failed = any(step.status == "failed" for step in self.steps if step.kind != "compact")
+        return not failed and critiques[-1:] in ([], ["passed"])
+
+    @property
+    def answering(self) -> Turn | None:
+        """The turn whose reply the answer was read from, where there is an answer."""
+        written = [s.turns for s in self.steps if s.kind in _WRITING and s.status == "done"]
+        turns = written[-1] if written else self.turns
+        return turns[-1] if turns and self.answer is not None else None
 
     @property
     def usage(self) -> Usage | None:
         """The tokens of all replies that reported them; None where none did."""
-        reported = [t.reply.usage for t in self.turns if t.reply and t.reply.usage]
+        reported = [t.reply.usage for t in self.everything if t.reply and t.reply.usage]
         return sum(reported[1:], reported[0]) if reported else None
 
     @property
     def usage_complete(self) -> bool:
-        return all(t.reply.usage for t in self.turns if t.reply)
+        return all(t.reply.usage for t in self.everything if t.reply)
 
     @property
     def tool_calls(self) -> int:
         """How many tools were started."""
-        return sum(call.started is not None for turn in self.turns for call in turn.calls)
+        return sum(call.started is not None for turn in self.everything for call in turn.calls)
 
     @property
     def refused(self) -> int:
         """How many calls were answered without being run."""
-        return sum(call.refused for turn in self.turns for call in turn.calls)
+        return sum(call.refused for turn in self.everything for call in turn.calls)
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """The images of all observations, in order; they are shown after the trace."""
-        seen = (c.observation for turn in self.turns for c in turn.calls if c.observation)
-        return tuple(image for observation in seen for image in observation.images)
+        """The images of all observations, in the order of their numbers; they are shown after the trace."""
+        return tuple(image for turn in self.all_turns for call in turn.calls for image in _images(call))
 
 
-@dataclass(slots=True)
-class _DraftTurn:
-    reply: ModelReply | None = None
-    started: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
-    returned: dict[int, Observation] = field(default_factory=dict[int, Observation])
-    failures: list[ModelFailed] = field(default_factory=list[ModelFailed])
-    notes: list[str] = field(default_factory=list[str])
-    remarks: list[str] = field(default_factory=list[str])
-
-    def turn(self, number: int, figures: Iterator[int]) -> Turn:
-        asked = dict(enumerate(self.reply.tool_calls)) if self.reply else {}
-        indices = sorted(asked.keys() | self.started.keys() | self.returned.keys())
-        calls = tuple(self._call(i, asked.get(i), figures) for i in indices)
-        return Turn(number, self.reply, calls, tuple(self.failures), tuple(self.notes), tuple(self.remarks))
-
-    def _call(self, index: int, asked: ToolCall | None, figures: Iterator[int]) -> Call:
-        started, observation = self.started.get(index), self.returned.get(index)
-        # Only a damaged journal has an observation for a call that nobody made; it is shown all the same.
-        asked = asked or started or ToolCall("", "(unknown)", "")
-        numbers = [next(figures) for _ in observation.images] if observation else []
-        return Call(asked, started, observation, numbers[0] if numbers else 1)
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A trace while its events come in."""
-
-    start: RunStarted | None = None
-    end: RunFinished | None = None
-    prompt: Prompt | None = None
-    turns: dict[int, _DraftTurn] = field(default_factory=dict[int, _DraftTurn])
-
-    def add(self, event: Event) -> None:
-        match event:
-            case RunStarted():
-                self.start = event
-            case PromptAssembled(prompt):
-                self.prompt = prompt
-            case ModelRequested(turn):
-                self._turn(turn)
-            case ModelFailed(turn):
-                self._turn(turn).failures.append(event)
-            case ModelReplied(turn, reply):
-                self._turn(turn).reply = reply
-            case Noted(turn, text, told):
-                (self._turn(turn).notes if told else self._turn(turn).remarks).append(text)
-            case ToolStarted(turn, index, call):
-                self._turn(turn).started[index] = call
-            case ToolReturned(turn, index, observation):
-                self._turn(turn).returned[index] = observation
-            case RunFinished():
-                self.end = event
-            case _:
-                assert_never(event)
-
-    def _turn(self, number: int) -> _DraftTurn:
-        return self.turns.setdefault(number, _DraftTurn())
-
-    def trace(self) -> Trace:
-        start, end = self.start, self.end
-        figures = count(1)
-        return Trace(
-            agent=start.agent if start else "",
-            model=start.model if start else "",
-            mode=start.mode if start else "",
-            max_turns=start.max_turns if start else 0,
-            status=end.status if end else None,
-            stop_reason=end.stop_reason if end else "",
-            prompt=self.prompt or _begun(start),
-            assembled=self.prompt is not None,
-            turns=tuple(turn.turn(number, figures) for number, turn in self.turns.items()),
-            answer=end.final_output if end else None,
-        )
-
-
-def _begun(start: RunStarted | None) -> Prompt | None:
-    return Prompt(start.task, start.history, (), start.images) if start and (start.task or start.history) else None
+def _images(call: Call) -> Iterator[Image]:
+    if call.run is not None:
+        yield from call.run.images
+    if call.observation is not None:
+        yield from call.observation.images

@@ -14,7 +14,7 @@ from nbagent.views.safe import inline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbagent.events import ModelFailed, Waiting
+    from nbagent.events import Guarded, ModelFailed, Waiting
     from nbagent.messages import Image, Message, Observation
     from nbagent.views.trace import Call, Trace, Turn
 
@@ -65,7 +65,7 @@ def tone(trace: Trace) -> Tone:
         case None:
             return ""
         case "completed":
-            return "good"
+            return "good" if trace.is_sound else "warn"
         case "failed":
             return "bad"
         case _:
@@ -73,15 +73,25 @@ def tone(trace: Trace) -> Tone:
 
 
 def short_reason(trace: Trace) -> str:
-    """The stop reason where it fits beside the status; `ending` is always followed by the whole of it."""
+    """The stop reason where it fits beside the status; where it does not, and where no answer is, it ends the run."""
     reason = trace.stop_reason
     return reason if len(reason) <= _SHORT and "\n" not in reason else ""
 
 
-def numbers(trace: Trace) -> str:
-    """How much the run took: `2 turns · 1 tool call · 68 tokens (estimated)`."""
-    refused = f" and {trace.refused:,} refused" if trace.refused else ""
-    return f"{count(len(trace.turns), 'turn')} · {count(trace.tool_calls, 'tool call')}{refused} · {_tokens(trace)}"
+def numbers(trace: Trace, *, inside: bool = False) -> str:
+    """How much the run took, with the runs inside it: `2 turns · 1 tool call · 68 tokens (estimated)`.
+
+    `inside`: of a run inside another one, in as few words as it takes.
+    """
+    calls, refused, runs = trace.tool_calls, trace.refused, sum(call.run is not None for call in trace.calls)
+    called = count(calls, "tool call") + (f" and {refused:,} refused" if refused else "")
+    parts = (
+        count(len(trace.all_turns), "turn"),
+        f"{count(runs, 'run')} inside" if runs else "",
+        "" if inside and not calls and not refused else called,
+        _tokens(trace),
+    )
+    return " · ".join(part for part in parts if part)
 
 
 def _tokens(trace: Trace) -> str:
@@ -97,6 +107,13 @@ def _tokens(trace: Trace) -> str:
     if usage.cost is not None and trace.usage_complete:
         return f"{tokens} · ${usage.cost.normalize():f}"
     return f"{tokens} · cost unknown" if trace.mode == "live" else tokens
+
+
+def guarded(check: Guarded) -> str:
+    """What a guardrail said; its message follows where it did not let the text pass."""
+    if not check.passed:
+        return "did not let it pass"
+    return "passed" if check.text is None else f"changed {'the question' if check.stage == 'input' else 'the answer'}"
 
 
 def failed_attempt(failure: ModelFailed) -> str:
@@ -126,6 +143,11 @@ def ending(trace: Trace) -> str:
     return _ENDING[trace.status]
 
 
+def answered(trace: Trace) -> str:
+    """The answer as text; empty where there is none."""
+    return "" if trace.answer is None else answer_text(trace.answer)
+
+
 def no_reply(trace: Trace) -> str:
     return f"no reply: {_BREAK[trace.status]} while the model replied" if trace.status in _BREAK else "no reply yet"
 
@@ -139,7 +161,7 @@ def no_result(call: Call, trace: Trace) -> str:
 
 def is_answer(turn: Turn, trace: Trace) -> bool:
     """Whether this turn's text is what is shown as the answer anyway."""
-    return bool(turn.content) and turn is trace.turns[-1] and turn.content == trace.answer
+    return bool(turn.content) and turn.content == trace.answer and turn is trace.answering
 
 
 def outcome(observation: Observation) -> str:
@@ -151,6 +173,13 @@ def outcome(observation: Observation) -> str:
 
 def outcome_of(call: Call) -> str:
     return outcome(call.observation) if call.observation else ""
+
+
+def has_trouble(turn: Turn) -> bool:
+    """Whether something went wrong in it, or it did not come to its end."""
+    if turn.reply is None or not turn.reply.complete or turn.failures:
+        return True
+    return worst(map(outcome_of, turn.calls)) == "bad" or any(call.observation is None for call in turn.calls)
 
 
 def extra_error(observation: Observation) -> str:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from nbagent.views.style import ROOT, STYLE
 
 CHROME = {"div", "style", "b", "i", "code", "span", "details", "summary", "small", "pre", "mark", "sup", "p"}
-CHROME |= {"svg", "title", "path"}
+CHROME |= {"svg", "title", "path", "ins", "del"}
 ANSWER = {"p", "br", "h4", "h5", "h6", "strong", "em", "s", "small", "code", "pre", "ul", "ol", "li", "blockquote"}
 ANSWER |= {"hr", "table", "thead", "tbody", "tr", "th", "td", "a"}
 CLASSES = {*ROOT.split(), *re.findall(r"\.(nbagent-[a-z]+)", STYLE)}

@@ -13,11 +13,14 @@ from nbagent.messages import Image, Message, Prompt, Segment, Source, ToolCall, 
 from nbagent.redact import forget, know
 from nbagent.views.bundle import bundle
 from nbagent.views.dry import Dry, Wire, dry_bundle, prompt_bundle
-from nbagent.views.html import html
 from nbagent.views.html_dry import dry_html
 from nbagent.views.room import Room, fitted, label
 from nbagent.views.safe import escape
-from nbagent.views.trace import Trace
+
+
+def html(events):
+    return bundle(events)["text/html"]
+
 
 SIZE = 200_000
 ODD = "".join(chr(0xE0020 + n % 90) + "\u202e\x1b" for n in range(90))
@@ -116,7 +119,7 @@ def shown_of(prompt, text):
     wires = [Wire(name, json.dumps([text])) for name in ("one", "two", "three")]
     dry = dry_html(Dry("bot", "maker:thinker", "live", "not sent", prompt, wires, "%prompt bot --to FILE"))
     first, _, *rest = weather_run()
-    return dry, html(Trace.of([first, PromptAssembled(prompt), *rest]))
+    return dry, html([first, PromptAssembled(prompt), *rest])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -146,7 +149,7 @@ def test_where_no_command_writes_it_the_object_that_holds_it_is_named():
     prompt = SHAPES["a segment"](text_of("words"))
     assert "left out: its <code>messages</code> hold all of it" in prompt_bundle(prompt)["text/html"]
     run = [RunStarted("a-1", "an agent", "m", "live", 10), PromptAssembled(prompt)]
-    assert "left out: <code>prompt.messages</code> of its result" in html(Trace.of(run))
+    assert "left out: <code>prompt.messages</code> of its result" in html(run)
 
 
 def test_what_fits_is_shown_whole():

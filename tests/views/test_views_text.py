@@ -91,10 +91,7 @@ turn 2
     cut short
 
 answer
-  You should go **north**.
-
-stop reason
-  because it had to"""
+  You should go **north**."""
 
 
 def test_the_transcript_of_a_short_run():

@@ -1,7 +1,12 @@
+import re
+
 import pytest
+from page import Page
 from views_samples import full_run, long_run, weather_run
 
-from nbagent.events import ModelReplied, PromptAssembled, RunFinished, RunStarted, ToolReturned
+from nbagent import Agent, ScriptedLLM
+from nbagent.agents.compaction import Compact
+from nbagent.events import Guarded, ModelReplied, PromptAssembled, RunFinished, RunStarted, ToolReturned
 from nbagent.messages import Image, ModelReply, Observation, Segment, Source, Usage
 from nbagent.views.bundle import bundle, figures
 from nbagent.views.trace import Trace
@@ -118,3 +123,44 @@ def test_nothing_volatile_is_shown():
     assert bundle(first) == bundle(second)
     assert "traveller-1" not in "".join(bundle(first).values())
     assert isinstance(first[1], PromptAssembled)
+
+
+def test_a_summary_of_the_history_comes_first_and_the_turns_after_it_are_the_runs_own():
+    agent = Agent("a", ScriptedLLM(["one", "In short: one.", "two"]), "You talk.", compact=Compact(1, keep=0))
+    agent.run("First?")
+    events = agent.run("Second?").events
+    trace = Trace.of(events)
+    assert [step.kind for step in trace.steps] == ["compact"]
+    assert [turn.content for turn in trace.all_turns] == ["In short: one.", "two"]
+    assert [turn.content for turn in trace.turns] == ["two"]
+    assert trace.prompt is not None
+    assert trace.prompt.user == "Second?"
+    shown = bundle(events)
+    text = shown["text/plain"]
+    places = [
+        text.index(each)
+        for each in ("\nsummary of the history\n", "In short: one.", "\nprompt\n", "\nturn 1\n", "\nanswer\n")
+    ]
+    assert places == sorted(places)
+    assert "reply: the answer below" in text
+    assert "<details><summary><b>Summary of the history</b></summary>" in shown["text/html"]
+    assert "<details open><summary><b>Prompt</b>" in shown["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (Guarded("input", "polite", True), "input guardrail polite: passed"),
+        (Guarded("input", "polite", True, "", "Please."), "input guardrail polite: changed the question"),
+        (Guarded("output", "short", True, "", "x"), "output guardrail short: changed the answer"),
+        (Guarded("output", "short", False, "too <long>"), "output guardrail short: did not let it pass: too <long>"),
+    ],
+)
+def test_what_guardrails_said(check, said):
+    events = weather_run()
+    shown = bundle([*events[:1], check, *events[1:]] if check.stage == "input" else [*events[:-1], check])
+    assert f"\n{said}\n" in shown["text/plain"] + "\n"
+    assert said.lower() in re.sub(r"<.*?>", "", shown["text/html"]).lower().replace("&lt;", "<").replace(
+        "&gt;", ">"
+    ).replace(f"guardrail {check.name} ", f"guardrail {check.name}: ")
+    Page(shown["text/html"])

@@ -1,0 +1,78 @@
+"""A reflection in HTML: the draft, and each round with what it changed, old and new side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbagent.views import step_words, words
+from nbagent.views.difference import Difference
+from nbagent.views.html import classes, title_html
+from nbagent.views.html_turn import note, said
+from nbagent.views.room import label
+from nbagent.views.safe import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nbagent.views.difference import Stretch
+    from nbagent.views.place import Place
+    from nbagent.views.rounds import Round
+    from nbagent.views.trace import Step
+
+_OPEN_ROUNDS = 4
+"""With more rounds than this, all are closed."""
+_MARKS = {"same": ("", ""), "out": ("<del>", "</del>"), "in": ("<ins>", "</ins>"), "cut": ("<small>", "</small>")}
+
+
+def rounds_html(place: Place, body: Callable[[Step], str]) -> str:
+    """`body`: what a call was told, and its turns."""
+    rounds = place.rounds
+    opened = len(rounds.rounds) <= _OPEN_ROUNDS
+    drawn = [_draft(draft, place, body) for draft in rounds.drafts]
+    for each in rounds.rows(place.budget):
+        if isinstance(each, tuple):
+            drawn.append(f"<div><small>{title_html(place.rounds_left_out(each))}</small></div>")
+        else:
+            drawn.append(_round(each, place, body, opened=opened))
+    return "".join(drawn)
+
+
+def _draft(step: Step, place: Place, body: Callable[[Step], str]) -> str:
+    return f"<details open><summary><b>Draft</b>{_state(step, place)}</summary>{body(step)}</details>"
+
+
+def _round(one: Round, place: Place, body: Callable[[Step], str], *, opened: bool) -> str:
+    badge = f'<span class="{classes("nbagent-verdict", one.tone)}">{one.verdict}</span>'
+    rows = said("critique", one.said) if one.said else ""
+    if one.after is not None:
+        rows += _sides(Difference.of(one.before, one.after))
+    calls = "".join(_call(step, place, body) for step in one.steps)
+    attributes = f' class="nbagent-{one.tone}"' if one.tone else ""
+    attributes += " open" if opened or one.critique.status is None else ""
+    title = f"<summary><b>Round {one.number}</b> {badge}</summary>"
+    return f'<details{attributes}>{title}{rows}<div class="nbagent-steps nbagent-sub">{calls}</div></details>'
+
+
+def _call(step: Step, place: Place, body: Callable[[Step], str]) -> str:
+    name = step_words.step_name(step).capitalize()
+    opened = " open" if step.status is None else ""
+    return f"<details{opened}><summary><b>{name} call</b>{_state(step, place)}</summary>{body(step)}</details>"
+
+
+def _state(step: Step, place: Place) -> str:
+    said = step_words.about(step, place.trace)
+    said += f": {label(step.reason)}" if step.status == "failed" and step.reason else ""
+    turns = words.count(len(step.turns), "turn")
+    return f" <small>{said}{said and ' · '}{turns}</small>"
+
+
+def _sides(difference: Difference) -> str:
+    if not difference.places:
+        return note("changes", "none")
+    old, new = (_side(name, part) for name, part in (("before", difference.before), ("after", difference.after)))
+    return f'<div class="nbagent-sides">{old}{new}</div>'
+
+
+def _side(name: str, stretches: Iterable[Stretch]) -> str:
+    marked = "".join(escape(stretch.shown).join(_MARKS[stretch.kind]) for stretch in stretches)
+    return f'<div><small>{name}</small><pre class="nbagent-say">{marked}</pre></div>'

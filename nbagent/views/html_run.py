@@ -1,0 +1,182 @@
+"""A run in HTML, from its header to its answer. A run inside is drawn the same way, in a fold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbagent.views import words
+from nbagent.views.html import classes, header, root, title_html
+from nbagent.views.html_growth import growth_html
+from nbagent.views.html_plan import plan_html, progress_html, writing_html
+from nbagent.views.html_prompt import prompt_html
+from nbagent.views.html_rounds import rounds_html
+from nbagent.views.html_row import fold
+from nbagent.views.html_turn import call_html, gist, note, observation_html, reply_html, said
+from nbagent.views.room import label
+from nbagent.views.safe import escape, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nbagent.events import Guarded, Stage
+    from nbagent.views.place import Place
+    from nbagent.views.trace import Step, Trace, Turn
+
+_OPEN_TURNS = 8
+"""With more turns than this, all are closed."""
+_MANY_TURNS = 30
+"""With more rows than this, those in the middle are in one fold."""
+_FIRST, _LAST = 3, 4
+"""How many of them stay outside of the fold, before and after."""
+_OWN = 8 * 1024
+"""Bytes of the prompt of a step, or of a run inside."""
+
+
+def html(place: Place) -> str:
+    """The run as one HTML fragment."""
+    left_out = f"<p><small>{title_html(said)}</small></p>" if (said := place.note()) else ""
+    top = header(*_names(place.trace), *_numbers(place)) + progress_html(place) + left_out
+    return root(f'{top}<div class="nbagent-line nbagent-steps">{_run(place)}</div>')
+
+
+def _names(trace: Trace) -> tuple[str, str, str]:
+    return trace.agent, trace.model, trace.mode
+
+
+def _numbers(place: Place) -> tuple[str, str]:
+    trace = place.trace
+    reason = words.short_reason(trace)
+    more = f": {escape(reason)}" if reason else ""
+    status = f'<span class="{classes("nbagent-status", words.tone(trace))}">{words.status(trace)}{more}</span>'
+    return status, f'<span class="nbagent-numbers">{place.numbers}</span>'
+
+
+def _run(place: Place) -> str:
+    trace = place.trace
+    workflow = plan_html(place, lambda step: _step(step, place)) + rounds_html(place, lambda step: _step(step, place))
+    growth = "" if place.depth else growth_html(trace)
+    before = "".join(writing_html(step, place, _step(step, place)) for step in trace.steps if step.kind == "compact")
+    before = f"{_checks(trace, 'input')}{before}{_prompt(place)}{growth}"
+    return f"{before}{_turns(trace.turns, place)}{workflow}{_checks(trace, 'output')}{_ending(place)}"
+
+
+def _checks(trace: Trace, stage: Stage) -> str:
+    return "".join(_check(check) for check in trace.checks if check.stage == stage)
+
+
+def _check(check: Guarded) -> str:
+    said = words.guarded(check) + (f": {escape(check.message)}" if check.message else "")
+    tone = "" if check.passed else ' class="nbagent-bad"'
+    toned = "" if check.passed else ' class="nbagent-toned"'
+    title = f"<b>{check.stage.capitalize()} guardrail</b> <code>{label(check.name)}</code>"
+    return f"<div{tone}>{title} <small{toned}>{said}</small></div>"
+
+
+def _prompt(place: Place) -> str:
+    """That of a workflow is closed: first of all, its output says what there is to do."""
+    trace, own = place.trace, place.own
+    if own is None:
+        return ""
+    rest = "<code>prompt.messages</code> of its result hold all of it"
+    if place.depth == 0 and place.path:
+        rest = f"<code>{label(words.writing_prompt(trace.agent))}</code> writes all of it"
+    title = words.prompt_title(trace)
+    if place.depth:
+        return prompt_html(own.prompt, title, rest, own.after, _OWN)
+    return prompt_html(own.prompt, title, rest, is_closed=trace.is_workflow)
+
+
+def _step(step: Step, place: Place) -> str:
+    """What a step was told, and its turns."""
+    prompt = ""
+    if own := place.own_of(step):
+        rest = "the events of its result hold all of it"
+        prompt = prompt_html(own.prompt, "prompt", rest, own.after, _OWN)
+    inner = prompt + _turns(step.turns, place)
+    return f'<div class="nbagent-steps nbagent-sub">{inner}</div>' if inner else ""
+
+
+# turns
+
+
+def _turns(turns: Sequence[Turn], place: Place) -> str:
+    opened = len(turns) <= _OPEN_TURNS
+    rows = list(place.budget.turns_of(turns))
+    drawn = [_left_out(row, place) if isinstance(row, tuple) else _turn(row, place, opened=opened) for row in rows]
+    if len(rows) <= _MANY_TURNS:
+        return "".join(drawn)
+    before, middle, after = ("".join(part) for part in (drawn[:_FIRST], drawn[_FIRST:-_LAST], drawn[-_LAST:]))
+    title = _hidden([turn for row in rows[_FIRST:-_LAST] for turn in (row if isinstance(row, tuple) else (row,))])
+    folded = f'<details><summary>{title}</summary><div class="nbagent-steps">{middle}</div></details>'
+    return before + folded + after
+
+
+def _left_out(turns: Sequence[Turn], place: Place) -> str:
+    return f"<div><small>{title_html(place.left_out(turns))}</small></div>"
+
+
+def _hidden(turns: Sequence[Turn]) -> str:
+    errors = sum(words.worst(map(words.outcome_of, turn.calls)) == "bad" for turn in turns)
+    failed = f", {words.count(errors, 'turn')} with errors" if errors else ""
+    return f"<b>Turns {turns[0].number} to {turns[-1].number}</b> <small>{len(turns):,} turns{failed}</small>"
+
+
+def _turn(turn: Turn, place: Place, *, opened: bool) -> str:
+    rows = [fold(words.failed_attempt(failure), failure.message, "", "warn") for failure in turn.failures]
+    rows.append(reply_html(turn, place))
+    rows += [_call(turn, index, place) for index in range(len(turn.calls))]
+    rows += [said(words.NOTE, text) for text in turn.notes]
+    rows += [said(words.REMARK, remark) for remark in turn.remarks]
+    worst = words.worst(map(words.outcome_of, turn.calls))
+    attributes = (f' class="nbagent-{worst}"' if worst else "") + (" open" if opened else "")
+    more = f" <small>{about}</small>" if (about := gist(turn)) else ""
+    return f"<details{attributes}><summary><b>Turn {turn.number}</b>{more}</summary>{''.join(rows)}</details>"
+
+
+def _call(turn: Turn, index: int, place: Place) -> str:
+    call = turn.calls[index]
+    shown = call_html(call.asked)
+    if call.edited:
+        shown += call_html(call.call, "ran instead")
+    if call.run is not None:
+        shown += _inside(place.inside(turn, index, call.run))
+    if call.observation is None:
+        return shown + note("observation", words.no_result(call, place.trace), "warn" if place.trace.status else "")
+    return shown + observation_html(call.observation, call.figure)
+
+
+def _inside(place: Place) -> str:
+    """A run inside a call; closed, but where it has not come to its end."""
+    trace = place.trace
+    opened = "" if trace.status == "completed" else " open"
+    names = [label(name) for name in dict.fromkeys(_names(trace)) if name]
+    title = "<i> · </i>".join((f"<b>{names[0]}</b>", *names[1:], *_numbers(place)) if names else _numbers(place))
+    summary = f'<summary><i>run inside</i> <span class="nbagent-gist">{title}</span></summary>'
+    return f'<details{opened}>{summary}<div class="nbagent-steps nbagent-sub">{_run(place)}</div></details>'
+
+
+# the end
+
+
+def _ending(place: Place) -> str:
+    trace = place.trace
+    parts: list[str] = []
+    if trace.answer is not None and not place.is_observed:
+        parts.append(_answer(trace.answer))
+    reason = f'<pre class="nbagent-say nbagent-toned">{escape(trace.stop_reason)}</pre>' if trace.stop_reason else ""
+    if trace.answer is None or trace.status != "completed":
+        parts.append(_end(trace, words.ending(trace), reason))
+    elif reason and not words.short_reason(trace):
+        parts.append(_end(trace, "Stop reason", reason))
+    return "".join(parts)
+
+
+def _end(trace: Trace, title: str, reason: str) -> str:
+    return f'<div class="{classes("nbagent-end", words.tone(trace))}"><b>{title}</b>{reason}</div>'
+
+
+def _answer(answer: object) -> str:
+    text = words.answer_text(answer)
+    shown = markdown(text) if isinstance(answer, str) else f"<pre>{escape(text)}</pre>"
+    body = f'<b>Answer</b><div class="nbagent-answer">{shown}</div>'
+    return f'<div class="nbagent-end nbagent-good">{body}</div>'

@@ -1,0 +1,169 @@
+"""Place: a run where it is shown, at the top of an output or inside a call of another run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from nbagent.views import words
+from nbagent.views.block import Name, Title
+from nbagent.views.budget import Budget
+from nbagent.views.checklist import Checklist, Several
+from nbagent.views.own import Own
+from nbagent.views.rounds import Round, Rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nbagent.messages import Prompt
+    from nbagent.views.trace import Step, Trace, Turn
+
+_CRITIC = "of the first critique"
+"""Where the tools and the system text of a critic are shown."""
+_NAMES = 3
+"""So many tools are named of turns that are not whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run, what of it is shown, and how to reach it from Python."""
+
+    trace: Trace
+    budget: Budget
+    prompts: Mapping[int, Own]
+    """The prompt of each step and each run as it is shown, by the id of the object."""
+    checklist: Checklist
+    rounds: Rounds
+    positions: Mapping[int, int]
+    """Where each turn stands among all those of the run, by the id of the object."""
+    path: str
+    """`solver.last`; empty where that is no Python."""
+    observed: str | None = None
+    """Of a run inside: what the run around it got to see."""
+    depth: int = 0
+    """How many runs it is inside of."""
+
+    @classmethod
+    def of(cls, trace: Trace) -> Place:
+        budget = Budget.of(trace)
+        # As an agent of the notebook is called.
+        path = f"{trace.agent}.last" if trace.agent.isidentifier() else ""
+        return cls(trace, budget, dict(_prompts(trace, budget, {})), *_parts(trace), path)
+
+    def inside(self, turn: Turn, index: int, run: Trace) -> Place:
+        """The run inside the call of this index."""
+        at = f"turns[{self.positions[id(turn)]}].tool_calls[{index}].run"
+        path = f"{self.path}.{at}" if self.path else ""
+        observation = turn.calls[index].observation
+        observed = observation.text if observation else None
+        return Place(run, self.budget, self.prompts, *_parts(run), path, observed, self.depth + 1)
+
+    @property
+    def own(self) -> Own | None:
+        """The run's prompt as it is shown."""
+        return self.prompts.get(id(self.trace))
+
+    def own_of(self, step: Step) -> Own | None:
+        return self.prompts.get(id(step))
+
+    @property
+    def numbers(self) -> str:
+        """`2 of 3 steps · 5 turns · 1 tool call · 68 tokens`."""
+        progress = [each for each in (self.checklist.progress, self.rounds.progress) if each]
+        return " · ".join([*progress, words.numbers(self.trace, inside=self.depth > 0)])
+
+    def where(self, part: str) -> Name:
+        """How to see what is left out."""
+        return Name(f"{self.path}.{part}" if self.path else f"{part} of its result")
+
+    def shown_elsewhere(self, turn: Turn) -> str:
+        """Where the reply of this turn is shown anyway: `the answer below`. Empty where it is not."""
+        if words.is_answer(turn, self.trace):
+            return "the observation below" if self.is_observed else "the answer below"
+        return "the critique above" if id(turn) in self.rounds.saying else ""
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether the answer of a run inside is what the run around it got to see."""
+        return self.observed is not None and words.answered(self.trace) == self.observed
+
+    def note(self) -> Title:
+        """What of the output is left out; empty where nothing is."""
+        budget = self.budget
+        if budget.whole == budget.turns:
+            return ()
+        said = f"{budget.whole:,} of {budget.turns:,} turns are shown whole: those nearest to the ends, and errors. "
+        return (said, self.where("turns"), " has all of them.")
+
+    def left_out(self, turns: Sequence[Turn]) -> Title:
+        """Turns that are not whole: `turns 9 to 12: get_weather ×4, left out: solver.last.turns[8:12]`."""
+        first, last = turns[0], turns[-1]
+        at = self.positions[id(first)]
+        span = f"turn {first.number}" if first is last else f"turns {first.number} to {last.number}"
+        part = f"turns[{at}]" if first is last else f"turns[{at}:{at + len(turns)}]"
+        called = tuple(_tally(Counter(call.asked.name for turn in turns for call in turn.calls)))
+        figures = sum(len(call.observation.images) for turn in turns for call in turn.calls if call.observation)
+        errors = sum(words.worst(map(words.outcome_of, turn.calls)) == "bad" for turn in turns)
+        more = f", {words.count(errors, 'turn')} with errors" if errors else ""
+        more += f", {words.count(figures, 'figure')}" if figures else ""
+        return (f"{span}: ", *called, f"{more}, left out: " if called else "left out: ", self.where(part))
+
+    def several(self, steps: Several) -> Title:
+        """Steps that are not whole: `9 to 12: 4 steps done, left out: solver.last.plan[8:12]`."""
+        first, last = steps.items[0].number, steps.items[-1].number
+        span = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+        return (f"{span}: {steps.line}, left out: ", self.where(f"plan[{first - 1}:{last}]"))
+
+    def rounds_left_out(self, rounds: Sequence[Round]) -> Title:
+        first, last = rounds[0].number, rounds[-1].number
+        span = f"round {first}" if first == last else f"rounds {first} to {last}"
+        return (f"{span}: {words.count(len(rounds), 'round')}, left out: ", self.where(f"rounds[{first - 1}:{last}]"))
+
+
+def _parts(trace: Trace) -> tuple[Checklist, Rounds, Mapping[int, int]]:
+    positions = {id(turn): number for number, turn in enumerate(trace.all_turns)}
+    return Checklist.of(trace), Rounds.of(trace), positions
+
+
+def _tally(names: Counter[str]) -> Iterator[str | Name]:
+    """`get_weather ×4, search ×2 and 3 more calls`."""
+    shown = list(names.items())[:_NAMES]
+    for number, (name, times) in enumerate(shown):
+        yield ", " if number else ""
+        yield Name(name)
+        yield f" ×{times:,}" if times > 1 else ""
+    if more := sum(names.values()) - sum(times for _, times in shown):
+        yield f" and {words.count(more, 'more call')}"
+
+
+def _prompts(trace: Trace, budget: Budget, known: dict[str, Prompt]) -> Iterator[tuple[int, Own]]:
+    """The prompts of a run and of all that is shown in it. `known`: the first one of each agent."""
+    if trace.prompt is not None:
+        yield id(trace), Own.of(trace.prompt, known.get(trace.agent), "of its first run", "of its runs before")
+        if trace.assembled:
+            known.setdefault(trace.agent, trace.prompt)
+    yield from _prompts_inside(trace.turns, budget, known)
+    critic: Prompt | None = None
+    for step in filter(budget.holds, trace.steps):
+        if step.prompt is not None:
+            prompt = _unnamed(step.prompt)
+            is_again = step.kind == "critique" and critic is not None
+            base = None if step.kind == "compact" else trace.prompt
+            yield id(step), Own.of(prompt, critic, _CRITIC) if is_again else Own.of(prompt, base)
+            critic = prompt if step.kind == "critique" and critic is None else critic
+        yield from _prompts_inside(step.turns, budget, known)
+
+
+def _unnamed(prompt: Prompt) -> Prompt:
+    """Without the label that a workflow gives to what it says: the step has it already."""
+    return replace(prompt, segments=tuple(replace(s, label="") if s.role == "user" else s for s in prompt.segments))
+
+
+def _prompts_inside(turns: Sequence[Turn], budget: Budget, known: dict[str, Prompt]) -> Iterator[tuple[int, Own]]:
+    for turn in turns:
+        for call in turn.calls if budget.holds(turn) else ():
+            if call.run is not None:
+                yield from _prompts(call.run, budget, known)

@@ -1,0 +1,70 @@
+"""A plan as blocks: the checklist, and below it each step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbagent.views import step_words
+from nbagent.views.block import Block, Name, Title
+from nbagent.views.checklist import BOXES, LISTED, Item, Revision, Several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nbagent.views.place import Place
+    from nbagent.views.trace import Step
+
+
+def checklist_blocks(place: Place) -> Iterator[Block]:
+    """Nothing where there is no plan."""
+    if place.checklist.items:
+        yield Block(0, (place.checklist.line,))
+        for line in place.checklist.lines(place.budget):
+            said = (
+                place.several(line)
+                if isinstance(line, Several)
+                else (f"{line.number}. ", Name(line.title), *_state(line))
+            )
+            yield Block(1, (f"{BOXES[line.state]} ", *said), listed=True)
+
+
+def plan_blocks(place: Place, body: Callable[[Step], Iterable[Block]]) -> Iterator[Block]:
+    """Each step that was begun. `body`: what it was told, and its turns."""
+    for row in place.checklist.rows(place.trace, place.budget):
+        if isinstance(row, Item):
+            if row.step is not None:
+                yield Block(0, (f"step {row.number}: ", Name(row.title), *_state(row)), heads=True)
+                yield from body(row.step)
+        elif not isinstance(row, Several) and row.kind in ("plan", "synthesize"):
+            yield from writing_blocks(row, place, body(row))
+
+
+def writing_blocks(step: Step, place: Place, body: Iterable[Block]) -> Iterator[Block]:
+    """The planning, or what else comes once."""
+    yield Block(0, _title(step, place), heads=True)
+    yield from _revised(place.checklist.revisions.get(step.number)) if step.kind == "plan" else ()
+    yield from body
+
+
+def _state(item: Item) -> Title:
+    """Nothing of a step that is done or has not begun."""
+    reason: Title = (": ", Name(item.reason)) if item.reason else ()
+    return (f": {item.said}", *reason) if item.said else ()
+
+
+def _title(step: Step, place: Place) -> Title:
+    said = step_words.about(step, place.trace)
+    if step.kind == "plan" and (revision := place.checklist.revisions.get(step.number)):
+        said += f", {revision.line}"
+    reason: Title = (": ", Name(step.reason)) if step.status == "failed" and step.reason else ()
+    return (f"{step_words.step_name(step)}{f': {said}' if said else ''}", *reason)
+
+
+def _revised(revision: Revision | None) -> Iterator[Block]:
+    if revision is None:
+        return
+    for name, steps in (("dropped", revision.dropped), ("new", revision.new)):
+        for number, title in steps[:LISTED]:
+            yield Block(1, (f"{name}: {number}. ", Name(title)), listed=True)
+        if len(steps) > LISTED:
+            yield Block(1, (f"{name}: {len(steps) - LISTED:,} more",), listed=True)

@@ -1,0 +1,53 @@
+"""A reflection as blocks: the draft, and each round with what it changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbagent.views import step_words, words
+from nbagent.views.block import Block, Name, Title, below
+from nbagent.views.difference import Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nbagent.views.place import Place
+    from nbagent.views.rounds import Round
+    from nbagent.views.trace import Step
+
+
+def rounds_blocks(place: Place, body: Callable[[Step], Iterable[Block]]) -> Iterator[Block]:
+    """`body`: what a call was told, and its turns."""
+    for draft in place.rounds.drafts:
+        yield Block(0, _named(draft, place), heads=True)
+        yield from body(draft)
+    for row in place.rounds.rows(place.budget):
+        if isinstance(row, tuple):
+            yield Block(0, place.rounds_left_out(row))
+        else:
+            yield from _round(row, place, body)
+
+
+def _round(one: Round, place: Place, body: Callable[[Step], Iterable[Block]]) -> Iterator[Block]:
+    yield Block(0, (f"round {one.number}: {one.verdict}",), heads=True)
+    if one.said:
+        yield Block(1, ("critique",), one.said)
+    if one.after is not None:
+        yield _changes(Difference.of(one.before, one.after))
+    for step in one.steps:
+        yield Block(1, _named(step, place, " call"), heads=True)
+        yield from below(1, body(step))
+
+
+def _named(step: Step, place: Place, more: str = "") -> Title:
+    said = step_words.about(step, place.trace)
+    reason: Title = (": ", Name(step.reason)) if step.status == "failed" and step.reason else ()
+    return (f"{step_words.step_name(step)}{more}{f': {said}' if said else ''}", *reason)
+
+
+def _changes(difference: Difference) -> Block:
+    if not difference.places:
+        return Block(1, ("no changes",))
+    marks = {"same": "{}", "out": "[-{}-]", "in": "{{+{}+}}", "cut": "{}"}
+    text = "".join(marks[stretch.kind].format(stretch.shown) for stretch in difference.stretches)
+    return Block(1, (f"changes in {words.count(difference.places, 'place')}",), text)
