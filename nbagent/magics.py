@@ -1,4 +1,4 @@
-"""Magics: `%%agent` and `%agent`. They parse, build, run and show through `nbagent.notebook`, and know no more."""
+"""Magics: `%%agent`, `%%plan`, `%%reflect` and their lines. `nbagent.notebook` parses, builds, runs and shows."""
 
 # pyright: basic
 # IPython is not typed; everything behind this file is checked strictly.
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import needs_local_scope, no_var_expand
 
+from nbagent.notebook import MAGICS
 from nbagent.notebook.transform import AssignedQuestion, QuestionLine, lift, make_awaiter, nesting
 
 if TYPE_CHECKING:
@@ -80,6 +81,49 @@ class AgentMagics:
         """
         self._cells.run_prompt(line, local_ns)
 
+    @needs_local_scope
+    @no_var_expand
+    def plan_line(self, line: str, local_ns: Mapping[str, Any] | None = None) -> None:
+        """Run an agent that makes a plan first.
+
+        %plan NAME TASK…       one run; of an agent of another strategy, with its model, prompt and tools
+        %plan NAME --run       does the plan that `%%plan NAME --propose` has made; NAME.plan may be edited before
+        """
+        self._cells.run_line(line, local_ns, "plan")
+
+    @needs_local_scope
+    @no_var_expand
+    def reflect_line(self, line: str, local_ns: Mapping[str, Any] | None = None) -> None:
+        """Run an agent that has its answer reviewed.
+
+        %reflect NAME TASK…    one run; of an agent of another strategy, with its model, prompt and tools
+        """
+        self._cells.run_line(line, local_ns, "reflect")
+
+    @no_var_expand
+    def plan_cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None] | None:
+        """Describe an agent that plans, and run it: it makes a plan, does its steps, and concludes.
+
+        %%plan [NAME] [OPTIONS]
+        header as in %%agent; max_turns is that of each step, replan: yes revises the plan where a step fails
+        ---
+        The task.
+
+        With `--propose` only the plan is made; `NAME.plan` may be edited, and `%plan NAME --run` does it.
+        """
+        return self._run("plan", line, cell)
+
+    @no_var_expand
+    def reflect_cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None] | None:
+        """Describe an agent that has its answer reviewed, and run it: draft, critique, refinement, round by round.
+
+        %%reflect [NAME] [OPTIONS]
+        header as in %%agent; max_turns is the number of rounds, tools are the critic's
+        ---
+        The task.
+        """
+        return self._run("reflect", line, cell)
+
     @no_var_expand
     def cell(self, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None] | None:
         """Describe an agent and run it.
@@ -93,12 +137,15 @@ class AgentMagics:
         The result is `NAME.last`. `%%agent --help` (with any body) lists the options. Called from code, it returns a
         coroutine: `await get_ipython().run_cell_magic("agent", line, cell)`.
         """
+        return self._run("agent", line, cell)
+
+    def _run(self, magic: str, line: str, cell: str | Mapping[str, Any] | None) -> Awaitable[None] | None:
         if isinstance(cell, str) and nesting() > 2:
-            return self._cells.run_cell_plainly(line, cell)
+            return self._cells.run_cell_plainly(line, cell, magic)
         if isinstance(cell, str):
-            return self._cells.run_cell(line, cell)
+            return self._cells.run_cell(line, cell, magic)
         # An awaited line magic comes here too, with local names (or None) in the place of a body.
-        return self._cells.arun_line(line, cell)
+        return self._cells.arun_line(line, cell, magic)
 
     def no_cell(self, line: str, cell: str) -> None:  # noqa: ARG002 - a magic takes its line and body
         """`%%prompt`, which is a line magic."""
@@ -112,22 +159,33 @@ class AgentMagics:
         """`%%agent` where it is not the first line of its cell."""
         from nbagent.errors import CellError
 
-        raise CellError("`%%agent` has to be the first line of its cell; move the code above it to another cell")
+        cells = ", ".join(f"`%%{name}`" for name in MAGICS)
+        raise CellError(f"{cells}: each has to be the first line of its cell; move the code above it to another cell")
+
+    @property
+    def _pairs(self) -> dict[str, tuple[Any, Any]]:
+        """The line magic and the cell magic of each name."""
+        return {
+            "agent": (self.line, self.cell),
+            "plan": (self.plan_line, self.plan_cell),
+            "reflect": (self.reflect_line, self.reflect_cell),
+        }
 
     def register(self) -> None:
         from nbagent.notebook.config import register
 
         register(self._shell)
         manager = self._shell.magics_manager
-        manager.register_function(self.line, "line", "agent")
-        manager.register_function(self.cell, "cell", "agent")
+        for name, (line, cell) in self._pairs.items():
+            manager.register_function(line, "line", name)
+            manager.register_function(cell, "cell", name)
+            # IPython reads `%%agent` below other code as a line magic of this name; its own error would pass CI unseen.
+            manager.register_function(self.misplaced, "line", f"%{name}")
         manager.register_function(self.prompt, "line", "prompt")
         manager.register_function(self.no_cell, "cell", "prompt")
         # By name, so that nothing is imported before there is a prompt.
         formatter: Any = self._shell.display_formatter
         formatter.mimebundle_formatter.for_type_by_name("nbagent.messages", "Prompt", _bundle)
-        # IPython reads `%%agent` below other code as a line magic of this name; its own error would pass CI unseen.
-        manager.register_function(self.misplaced, "line", "%agent")
         # First, since IPython's own cleanup drops leading blank lines, and cell lines would be counted wrongly.
         self._shell.input_transformers_cleanup.insert(0, lift)
         self._shell.input_transformer_manager.token_transformers += [QuestionLine, AssignedQuestion]
@@ -135,7 +193,7 @@ class AgentMagics:
 
     def unregister(self) -> None:
         for kind in ("line", "cell"):
-            for name in ("agent", "prompt", "%agent"):
+            for name in (*self._pairs, "prompt", *[f"%{name}" for name in self._pairs]):
                 self._shell.magics_manager.magics[kind].pop(name, None)
         formatter: Any = self._shell.display_formatter
         formatter.mimebundle_formatter.pop("nbagent.messages.Prompt", None)

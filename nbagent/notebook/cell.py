@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from nbagent.errors import CellError
-from nbagent.notebook import MAGICS
+from nbagent.notebook import MAGICS, STRATEGIES
 from nbagent.notebook.credentials import refuse_keys
 from nbagent.notebook.header import lines_of, read_header
 from nbagent.notebook.options import parse_options, split_line_magic
@@ -50,6 +50,14 @@ class Cell:
     """Whether the header says what the agent is, so that it is described anew; one that speaks of this run only
     (`inputs`, `out`, `dry` …) does not."""
 
+    magic: str = field(default="agent", compare=False)
+    """Which magic it begins with."""
+
+    @property
+    def strategy(self) -> str | None:
+        """The strategy that it names; None where it names none."""
+        return self.spec.strategy or STRATEGIES[self.magic]
+
     @property
     def task_line(self) -> int:
         """The cell line on which the task begins."""
@@ -64,7 +72,7 @@ class LineCell:
     subcommand: str | None = None
 
 
-def parse_cell(line: str, body: str) -> Cell:
+def parse_cell(line: str, body: str, magic: str = "agent") -> Cell:
     """What a cell says: `line` is what follows `%%agent`, `body` the lines below it.
 
     Body line i is cell line i + 1, here and in every error. Raises CellError, and nothing else, on any text.
@@ -73,30 +81,46 @@ def parse_cell(line: str, body: str) -> Cell:
     refuse_keys(body, 2)
     options = parse_options(line)
     if options.help is not None:
-        return Cell(CellSpec(), help=options.help)
+        return Cell(CellSpec(), help=_of_magic(options.help, magic))
     lines = [(number, text) for number, text in _numbered(body) if not _NBVAL.match(text)]
     split = next((i for i, (_, text) in enumerate(lines) if text.rstrip(" \t") == "---"), None)
     header = _header(lines[:split] if split is not None else ())
     task = _trimmed(lines if split is None else lines[split + 1 :])
-    if split is None and not task and "inputs" not in options.said:
-        raise CellError(_EMPTY)
+    if split is None and not task and not {"inputs", "run"} & options.said.keys():
+        raise CellError(_EMPTY.replace("%%agent", f"%%{magic}"))
     _refuse_front_matter(header, task)
     if split is None:
         _refuse_wrong_line(task)
     spec, origins = read_spec(header, options.said)
+    _refuse_strategy(spec, magic)
     numbers = tuple(number for number, _ in task) or (body.count("\n") + 2,)
     describes = any(ALIASES.get(key, key) not in OF_THE_RUN for key in header)
     text_lines = {ALIASES.get(key, key): lines_of(node) for key, node in header.items()}
     said = "\n".join(text for _, text in task)
-    return Cell(spec, said, bool(header), None, numbers, origins, text_lines, describes)
+    return Cell(spec, said, bool(header), None, numbers, origins, text_lines, describes, magic)
 
 
-def parse_line(line: str) -> LineCell:
-    """What a line `%agent …` says; `line` is what follows `%agent`."""
+def _refuse_strategy(spec: CellSpec, magic: str) -> None:
+    means = STRATEGIES[magic]
+    if means is not None and spec.strategy not in (None, means):
+        raise CellError(f"strategy: `%%{magic}` is the strategy {means!r}; for {spec.strategy!r} begin with `%%agent`")
+
+
+def _of_magic(text: str, magic: str) -> str:
+    return text.replace("%%agent", f"%%{magic}").replace("%agent [OPTIONS]", f"%{magic} [OPTIONS]")
+
+
+_RUN = re.compile(r"\s*([^\W\d]\w*)\s+--run\s*")
+
+
+def parse_line(line: str, magic: str = "agent") -> LineCell:
+    """What a line `%agent …` says; `line` is what follows `%agent`. `%plan NAME --run` is `%plan --run NAME`."""
     refuse_keys(line, None)
-    found = split_line_magic(line)
+    found = split_line_magic(_RUN.sub(r"--run \1", line) if _RUN.fullmatch(line) else line)
     spec, origins = read_spec({}, found.options.said)
-    cell = Cell(spec, found.task, help=found.options.help, origins=origins)
+    _refuse_strategy(spec, magic)
+    help_text = None if found.options.help is None else _of_magic(found.options.help, magic)
+    cell = Cell(spec, found.task, help=help_text, origins=origins, magic=magic)
     return LineCell(cell, found.subcommand)
 
 

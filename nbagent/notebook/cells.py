@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections import ChainMap
 from contextlib import aclosing, closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from nbagent.agents.plan_agent import PlanAgent
 from nbagent.errors import CellError, MissingKey
-from nbagent.notebook.build import Namespace, build, draft, images, known
-from nbagent.notebook.cell import Cell, LineCell, parse_cell, parse_line
+from nbagent.notebook.build import Namespace, build, draft, images
+from nbagent.notebook.cell import Cell, parse_cell, parse_line
 from nbagent.notebook.config import apply, register
 from nbagent.notebook.described import inputs, text
 from nbagent.notebook.identity import CellIdentity
+from nbagent.notebook.keeping import look_after
 from nbagent.notebook.show import Output, show
 from nbagent.prompt.inputs import Inputs
 from nbagent.redact import know_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Hashable, Mapping, MutableMapping
+    from collections.abc import AsyncGenerator, Awaitable, Generator, Mapping, MutableMapping
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbagent.agents.agent import Agent
-    from nbagent.messages import Image
+    from nbagent.agents.base import BaseAgent
+    from nbagent.agents.task import RunOptions
+    from nbagent.events import StreamEvent
+    from nbagent.notebook.spec import CellSpec
     from nbagent.runtime.result import RunResult
 
 
@@ -32,14 +36,53 @@ if TYPE_CHECKING:
 class Job:
     """A run that a cell asks for."""
 
-    agent: Agent
+    agent: BaseAgent
     given: Inputs
-    key: Hashable
+    how: RunOptions
     out: str | None
-    images: tuple[Image, ...]
     quiet: bool
     before: RunResult | None
     """The agent's newest result before this run."""
+    what: Literal["run", "propose", "run_plan"] = "run"
+    """`propose`: only make a plan; `run_plan`: do the one that was proposed."""
+
+    def stream(self) -> Generator[StreamEvent]:
+        """What happens in the run."""
+        agent = self.agent
+        if self.what == "run" or not isinstance(agent, PlanAgent):
+            return agent.stream(self.given, **self.how)
+        if self.what == "propose":
+            return agent.stream_proposal(self.given, **self.how)
+        return agent.stream_plan(key=self.how.get("key"))
+
+    def astream(self) -> AsyncGenerator[StreamEvent]:
+        """The same for `async for`."""
+        agent = self.agent
+        if self.what == "run" or not isinstance(agent, PlanAgent):
+            return agent.astream(self.given, **self.how)
+        if self.what == "propose":
+            return agent.astream_proposal(self.given, **self.how)
+        return agent.astream_plan(key=self.how.get("key"))
+
+
+async def _heard(job: Job, output: Output) -> None:
+    async with aclosing(job.astream()) as events:
+        async for event in events:
+            output.take(event)
+
+
+async def _decided(job: Job, output: Output) -> Job:
+    """Asks whoever is there what to do with the plan that the job has proposed, and does it."""
+    agent, result = job.agent, job.agent.last
+    if not isinstance(agent, PlanAgent) or result is None or result.status != "interrupted":
+        return job
+    steps = await output.ask(result, agent.plan)
+    if steps is None:
+        return job
+    agent.plan[:] = steps
+    run = replace(job, what="run_plan")
+    await _heard(run, output)
+    return run
 
 
 class _Skipped(Exception):
@@ -60,26 +103,26 @@ class Cells:
     def _namespace(self) -> MutableMapping[str, Any]:
         return cast("MutableMapping[str, Any]", self._shell.user_ns)  # pyright: ignore[reportUnknownMemberType]
 
-    def run_cell(self, line: str, body: str) -> Awaitable[None]:
+    def run_cell(self, line: str, body: str, magic: str = "agent") -> Awaitable[None]:
         """An `%%agent` cell. Its errors are real exceptions; the run so far is shown before they are raised."""
         if not self._shell.autoawait:  # nobody would await what is returned, and the cell would do nothing
             raise CellError("an agent cell is awaited, and %autoawait is off; run `%autoawait on` first")
-        return self._run_cell(line, body)
+        return self._run_cell(parse_cell(line, body, magic))
 
-    async def _run_cell(self, line: str, body: str) -> None:
-        await self._arun(self._prepare(parse_cell(line, body), self._namespace))
+    async def _run_cell(self, cell: Cell) -> None:
+        await self._arun(self._prepare(cell, self._namespace))
 
-    def run_cell_plainly(self, line: str, body: str) -> None:
+    def run_cell_plainly(self, line: str, body: str, magic: str = "agent") -> None:
         """An `%%agent` cell inside another cell magic, such as `%%capture`, where nothing can be awaited."""
-        self._run(self._prepare(parse_cell(line, body), self._namespace))
+        self._run(self._prepare(parse_cell(line, body, magic), self._namespace))
 
-    async def arun_line(self, line: str, local: Mapping[str, Any] | None) -> None:
+    async def arun_line(self, line: str, local: Mapping[str, Any] | None, magic: str = "agent") -> None:
         """An `%agent` line at top level."""
-        await self._arun(self._line(line, local))
+        await self._arun(self._line(line, local, magic))
 
-    def run_line(self, line: str, local: Mapping[str, Any] | None) -> None:
+    def run_line(self, line: str, local: Mapping[str, Any] | None, magic: str = "agent") -> None:
         """An `%agent` line where nothing can be awaited, as inside a `def`."""
-        self._run(self._line(line, local))
+        self._run(self._line(line, local, magic))
 
     def run_prompt(self, line: str, local: Mapping[str, Any] | None) -> None:
         """A `%prompt` line: what a run would send, what one has sent, or how two differ."""
@@ -92,7 +135,7 @@ class Cells:
             return
         output = Output(self._shell, quiet=job.quiet)
         try:
-            with closing(job.agent.stream(job.given, images=job.images, key=job.key)) as events:
+            with closing(job.stream()) as events:
                 for event in events:
                     output.take(event)
         finally:
@@ -103,9 +146,9 @@ class Cells:
             return
         output = Output(self._shell, quiet=job.quiet)
         try:
-            async with aclosing(job.agent.astream(job.given, images=job.images, key=job.key)) as events:
-                async for event in events:
-                    output.take(event)
+            await _heard(job, output)
+            if job.what == "propose":
+                job = await _decided(job, output)
         except asyncio.CancelledError:
             # The kernel's interrupt cancels the cell's task; what its user did is Ctrl-C.
             raise KeyboardInterrupt from None
@@ -120,12 +163,13 @@ class Cells:
             self._namespace[job.out] = result
         output.end(result)
 
-    def _line(self, line: str, local: Mapping[str, Any] | None) -> Job | None:
-        parsed = parse_line(line or "--help")
+    def _line(self, line: str, local: Mapping[str, Any] | None, magic: str) -> Job | None:
+        parsed = parse_line(line or "--help", magic)
         namespace: Namespace = ChainMap(dict(local or {}), self._namespace)
         if parsed.subcommand is None:
             return self._prepare(parsed.cell, namespace)
-        self._look_after(parsed, namespace)
+        if said := look_after(parsed, namespace, self._namespace):
+            show(self._shell, {"text/plain": said})
         return None
 
     def _prepare(self, cell: Cell, namespace: Namespace) -> Job | None:
@@ -155,13 +199,17 @@ class Cells:
         except _Skipped as skipped:
             show(self._shell, {"text/plain": str(skipped)})
             return None
-        if given is None:
+        what = _what(spec, agent, given)
+        if given is None and what != "run_plan":
             if not spec.quiet:
                 show(self._shell, agent.card)
             return None
-        return Job(agent, given, self._identity.next_key(self._shell), spec.out, shown, bool(spec.quiet), agent.last)
+        how: RunOptions = {"images": shown, "key": self._identity.next_key(self._shell), "scope": spec.scope}
+        if spec.retries is not None:
+            how["retries"] = spec.retries
+        return Job(agent, given or Inputs(), how, spec.out, bool(spec.quiet), agent.last, what)
 
-    def _built(self, cell: Cell, namespace: Namespace, given: Inputs | None) -> Agent:
+    def _built(self, cell: Cell, namespace: Namespace, given: Inputs | None) -> BaseAgent:
         """The cell's agent. Raises `_Skipped` where its key is missing and the cell says what to do then."""
         spec = cell.spec
         why = self._skipped.get(spec.name)
@@ -179,13 +227,18 @@ class Cells:
         self._skipped.pop(spec.name, None)
         return agent
 
-    def _look_after(self, parsed: LineCell, namespace: Namespace) -> None:
-        """A subcommand of `%agent`."""
-        name, rest = parsed.cell.spec.name, parsed.cell.task
-        if parsed.subcommand != "reset":
-            raise CellError(
-                f"`%agent {parsed.subcommand}` does not exist; write `%agent NAME TASK…` or `%agent reset NAME`"
-            )
-        if rest:
-            raise CellError(f"`%agent reset NAME` takes one name; got {rest!r} after it")
-        known(name, namespace).reset()
+
+def _what(spec: CellSpec, agent: BaseAgent, given: Inputs | None) -> Literal["run", "propose", "run_plan"]:
+    """What a cell does with its agent. Raises CellError where that cannot be done."""
+    if not spec.propose and not spec.run:
+        return "run"
+    word = "propose" if spec.propose else "run"
+    if not isinstance(agent, PlanAgent):
+        raise CellError(f"{word}: only a plan is proposed, and {spec.name!r} is no plan agent; begin with `%%plan`")
+    if spec.propose and spec.run:
+        raise CellError("propose and run: one makes a plan, the other does it; keep one of them")
+    if spec.run and given is not None:
+        raise CellError("run: the plan has its task already; leave the task out")
+    if spec.run and not agent.plan:
+        raise CellError(f"run: no plan waits; make one first: `%%plan {spec.name} --propose` with a task")
+    return "propose" if spec.propose else "run_plan"

@@ -9,13 +9,14 @@ from nbagent.messages import Field, Piece, Source
 from nbagent.notebook.look_up import look_up
 from nbagent.notebook.prompt_fields import CellText
 from nbagent.prompt.inputs import Inputs
+from nbagent.prompt.output import type_named
 from nbagent.prompt.references import render, render_template
 from nbagent.tools.serialise import describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nbagent.agents.agent import Agent
+    from nbagent.agents.base import BaseAgent
     from nbagent.notebook.cell import Cell
     from nbagent.prompt.template import UnknownField
 
@@ -34,8 +35,13 @@ def _to_text(value: Any) -> str:
     return describe(value).text
 
 
-def prompt_options(cell: Cell, kept: Agent | None, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """The agent's options that make up its prompt: what the cell says, and the rest as it is."""
+def prompt_options(
+    cell: Cell, kept: BaseAgent | None, namespace: Mapping[str, Any], *, names: bool = False
+) -> dict[str, Any]:
+    """The agent's options that make up its prompt: what the cell says, and the rest as it is.
+
+    `names`: whether what is the name of a variable stays a name.
+    """
     spec, options = cell.spec, dict(kept.prompting.options) if kept else {}
     if spec.system is not None and spec.instructions is not None:
         raise CellError("system and instructions both give the system prompt; keep one of them")
@@ -51,9 +57,17 @@ def prompt_options(cell: Cell, kept: Agent | None, namespace: Mapping[str, Any])
     for name, option in _RESOLVED.items():
         if (said := getattr(spec, name)) is not None:
             options[option] = resolved(said, namespace, name)
-    for name in spec.pull or ():
+    if isinstance(spec.output, str) and not names:
+        options["output"] = _type(spec.output, namespace)
+    for name in spec.pull or () if not names else ():
         look_up(name, namespace, "pull")
     return options
+
+
+def _type(name: str, namespace: Mapping[str, Any]) -> Any:
+    """The type of an answer: a notebook variable that holds one, or one of Python's own."""
+    known = type_named(name) if name not in namespace else None
+    return look_up(name, namespace, "output") if known is None else known
 
 
 def resolved(value: Any, namespace: Mapping[str, Any], where: str) -> Any:

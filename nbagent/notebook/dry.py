@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbagent.agents.agent import Agent
+    from nbagent.agents.base import BaseAgent
     from nbagent.messages import Prompt
     from nbagent.models.wires.draft import Json
     from nbagent.request import ModelRequest
@@ -35,7 +35,7 @@ _FORMS = {
 }
 
 
-def shown(agent: Agent, prompt: Prompt, namespace: Mapping[str, Any] | None = None) -> dict[str, str]:
+def shown(agent: BaseAgent, prompt: Prompt, namespace: Mapping[str, Any] | None = None) -> dict[str, str]:
     """A prompt that this agent has not sent, and its request, as a MIME bundle.
 
     `namespace`: the notebook's, where it is to say in which cells its variables were set.
@@ -47,14 +47,16 @@ def shown(agent: Agent, prompt: Prompt, namespace: Mapping[str, Any] | None = No
     )
 
 
-def _placed(agent: Agent, prompt: Prompt, namespace: Mapping[str, Any] | None) -> Prompt:
+def _placed(agent: BaseAgent, prompt: Prompt, namespace: Mapping[str, Any] | None) -> Prompt:
     if namespace is None:
         return prompt
     pulls = isinstance(agent.attributes, NotebookAttributes)
     return located(prompt, namespace, ("variable", "attribute") if pulls else ("variable",))
 
 
-def shown_again(agent: Agent, number: int | None = None, namespace: Mapping[str, Any] | None = None) -> dict[str, str]:
+def shown_again(
+    agent: BaseAgent, number: int | None = None, namespace: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """The prompt of a run, and the request that it would make with what the agent is now, as a MIME bundle."""
     prompt, run = prompt_of(agent, number), Trace.of(_run(agent, number).events)
     bodies = [
@@ -79,7 +81,7 @@ def _whole(prompt: Prompt) -> dict[str, Any]:
     return {"application/json": {"the whole prompt": said}, "text/plain": f"all of it as JSON: {', '.join(said)}"[:200]}
 
 
-def wires(agent: Agent, request: ModelRequest) -> Iterator[Wire]:
+def wires(agent: BaseAgent, request: ModelRequest) -> Iterator[Wire]:
     """The request as its model sends it, to the byte; of a model that sends nothing, in every form there is."""
     model = agent.model
     if isinstance(model, RemoteModel):
@@ -93,7 +95,7 @@ def _text(body: Json) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
-def prompt_of(agent: Agent, number: int | None = None) -> Prompt:
+def prompt_of(agent: BaseAgent, number: int | None = None) -> Prompt:
     """The prompt of the agent's newest run, or of its nth (from 1). Raises CellError where there is none."""
     prompt = _run(agent, number).prompt
     if prompt is None:
@@ -101,7 +103,7 @@ def prompt_of(agent: Agent, number: int | None = None) -> Prompt:
     return prompt
 
 
-def _run(agent: Agent, number: int | None) -> RunResult:
+def _run(agent: BaseAgent, number: int | None) -> RunResult:
     run = agent.last if number is None else agent.results.get(number)
     if run is None:
         which = "has not run yet" if number is None else f"has no run {number}"
@@ -110,11 +112,11 @@ def _run(agent: Agent, number: int | None) -> RunResult:
     return run
 
 
-def _hint(agent: Agent) -> str:
+def _hint(agent: BaseAgent) -> str:
     return f"`%prompt {agent.name} TASK…` shows what a run would send"
 
 
-def requests(agent: Agent, sent: Sequence[ModelRequest]) -> dict[str, str]:
+def requests(agent: BaseAgent, sent: Sequence[ModelRequest]) -> dict[str, str]:
     """The bodies of requests that were sent, as text."""
     if not sent:
         raise CellError(f"agent {agent.name!r} has not sent anything yet; {_hint(agent)}")

@@ -49,6 +49,16 @@ def read_variable(node: Node, where: str) -> str:
 
 
 def read_tools(node: Node, where: str) -> tuple[str, ...]:
+    """Names of variables; `agent:NAME` for an agent."""
+    return read_names(node, where, prefix=AGENT)
+
+
+AGENT = "agent:"
+"""What stands before the name of an agent that is a tool."""
+
+
+def read_names(node: Node, where: str, *, prefix: str = "") -> tuple[str, ...]:
+    """Names of variables, some with this prefix."""
     match node:
         case Scalar(text):
             names = [name.strip() for name in text.split(",")] if text.strip() else []
@@ -57,10 +67,24 @@ def read_tools(node: Node, where: str) -> tuple[str, ...]:
         case Table():
             raise CellError(f"{where} must be names such as `[search, add]`, not {_shown(node)}.")
     for i, name in enumerate(names):
-        if not is_path(name):
+        if not is_path(name.removeprefix(prefix)):
             raise CellError(f"{where} must be names such as `search, maths.add`, and {quote(name)} is not a name.")
         if name in names[:i]:
             raise CellError(f"{where} names `{name}` twice; keep one.")
+    return tuple(names)
+
+
+def read_words(node: Node, where: str) -> tuple[str, ...]:
+    """Names of tools, as the model knows them."""
+    match node:
+        case Scalar(text):
+            names = [name.strip() for name in text.split(",")]
+        case Items(nodes):
+            names = [read_text(item, f"Cell line {item.line}: a name").strip() for item in nodes]
+        case Table():
+            names = []
+    if not names or not all(names):
+        raise CellError(f"{where} must be names such as `[search, add]`; got {_shown(node)}.")
     return tuple(names)
 
 
@@ -83,7 +107,7 @@ def read_count(node: Node, where: str) -> int:
 
 def read_seconds(node: Node, where: str) -> float:
     text = read_text(node, where).strip().removesuffix("s").rstrip()
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) == 0:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,17})?", text) or float(text) == 0:
         raise CellError(f"{where} must be seconds, such as 90 or 2.5; got {_shown(node)}.")
     return float(text)
 
@@ -123,6 +147,35 @@ def read_api(node: Node, where: str) -> str:
     if text not in ("chat", "responses"):
         raise CellError(f"{where} must be `chat` or `responses`; got {_shown(node)}.")
     return text
+
+
+def read_strategy(node: Node, where: str) -> str:
+    text = read_word(node, where)
+    if text not in ("chat", "react", "plan", "reflection"):
+        raise CellError(f"{where} must be `chat`, `react`, `plan` or `reflection`; got {_shown(node)}.")
+    return text
+
+
+def read_language(node: Node, where: str) -> str:
+    text = read_word(node, where).lower()
+    if text not in ("english", "chinese"):
+        raise CellError(f"{where} must be `english` or `chinese`; got {_shown(node)}.")
+    return text
+
+
+def read_texts(node: Node, where: str) -> dict[str, str]:
+    """Texts by their key."""
+    if not isinstance(node, Table):
+        raise CellError(f"{where} must be a mapping such as `{{reflection.signal: OK}}`; got {_shown(node)}.")
+    return {key: read_text(one, f"Cell line {one.line}: `{key}`") for key, one in node.entries.items()}
+
+
+def read_whole(node: Node, where: str) -> int:
+    """A whole number from 0."""
+    text = read_text(node, where).replace("_", "").replace(",", "")
+    if not re.fullmatch("0|[1-9][0-9]{0,8}", text):
+        raise CellError(f"{where} must be a whole number from 0, such as 3; got {_shown(node)}.")
+    return int(text)
 
 
 def read_params(node: Node, where: str) -> dict[str, Any]:
@@ -174,6 +227,13 @@ def read_switch(node: Node, where: str) -> bool:
     if isinstance(node, Scalar) and not node.quoted and node.text.lower() in values:
         return values[node.text.lower()]
     raise CellError(f"{where} must be yes or no, without quotes; got {_shown(node)}.")
+
+
+def read_compact(node: Node, where: str) -> int | bool:
+    """Tokens, or yes and no."""
+    if isinstance(node, Scalar) and node.text[:1].isdigit():
+        return read_count(node, where)
+    return read_switch(node, f"{where} is a number of tokens; else it")
 
 
 def is_path(text: str) -> bool:

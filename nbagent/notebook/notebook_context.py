@@ -7,7 +7,7 @@ from itertools import chain, islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.agents.agent import Agent
+from nbagent.agents.base import BaseAgent
 from nbagent.errors import ConfigError
 from nbagent.notebook.credentials import names_a_secret
 from nbagent.notebook.places import newest
@@ -104,7 +104,7 @@ def _holds_a_secret(text: str) -> bool:
 
 
 def _is_data(value: Any) -> bool:
-    return not (isinstance(value, ModuleType | type | Agent | BaseProvider) or callable(value))
+    return not (isinstance(value, ModuleType | type | BaseAgent | BaseProvider) or callable(value))
 
 
 def _cut(text: str) -> str:

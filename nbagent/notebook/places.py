@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from nbagent.errors import CellError
+from nbagent.notebook import MAGICS
 from nbagent.notebook.cell import parse_cell
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _lines(name: str, source: str, before: int = 0) -> Iterator[int]:
         magic, line, body = _cell_of(node)
         if magic in ("time", "capture"):
             yield from _lines(name, body, 1)
-        elif magic == "agent" and _pushes(name, line, body):
+        elif magic in MAGICS and _pushes(name, line, body):
             yield _PUSHED
 
 

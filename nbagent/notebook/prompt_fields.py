@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
-from nbagent.notebook.fields import read_text, read_variable, strict_json
+from nbagent.notebook.fields import is_path, read_text, read_variable, strict_json
 from nbagent.notebook.header import Items, Node, Scalar, Table, as_json, lines_of
 
 if TYPE_CHECKING:
@@ -65,8 +65,11 @@ def read_keys(node: Node, where: str) -> dict[str, CellText]:
     }
 
 
-def read_output(node: Node, where: str) -> dict[str, Any]:
-    """Output fields, each with a description, a type, or both: `{type: int, description: from 0 to 100}`."""
+def read_output(node: Node, where: str) -> dict[str, Any] | str:
+    """Output fields, each with a description, a type, or both: `{type: int, description: from 0 to 100}`; or the
+    notebook variable that holds a pydantic model."""
+    if isinstance(node, Scalar) and is_path(node.text.strip()):
+        return node.text.strip()
     return {
         name: _declared(one, f"{where}: `{name}`") for name, one in _table(node, where, "{mood: in one word}").items()
     }

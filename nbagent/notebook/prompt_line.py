@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from nbagent.agents.agent import Agent
+    from nbagent.agents.base import BaseAgent
     from nbagent.messages import Prompt
 
     Namespace = Mapping[str, Any]
@@ -50,7 +50,7 @@ def run_prompt(shell: InteractiveShell, line: str, namespace: Namespace) -> None
         dry.show_prompt(shell, dry.shown(agent, prompt, namespace), prompt)
 
 
-def _to_come(agent: Agent, asked: PromptLine, namespace: Namespace) -> Prompt | None:
+def _to_come(agent: BaseAgent, asked: PromptLine, namespace: Namespace) -> Prompt | None:
     """The prompt of a run that has not been; None where the line asks for one that has.
 
     Of an agent that has not run at all, the name alone asks for what a run without inputs would send.

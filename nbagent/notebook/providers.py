@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.agent import Agent
+from nbagent.agents.base import BaseAgent
 from nbagent.errors import CellError
 from nbagent.notebook.attributes import NotebookAttributes
 from nbagent.notebook.look_up import look_up
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def attributes(
-    cell: Cell, existing: Agent | None, namespace: Mapping[str, Any], variables: MutableMapping[str, Any]
+    cell: Cell, existing: BaseAgent | None, namespace: Mapping[str, Any], variables: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
     """What the cell pulls and pushes; else what the agent has, but for what an older description pulled."""
     spec = cell.spec
@@ -37,13 +37,13 @@ _IPYTHONS = {"In", "Out", "get_ipython", "exit", "quit", "open"}
 def refuse_push(spec: CellSpec, namespace: Mapping[str, Any]) -> None:
     """An answer must not take the place of an agent, of the result, or of what belongs to IPython."""
     for name in spec.push or ():
-        if name in (spec.name, spec.out) or isinstance(namespace.get(name), Agent):
+        if name in (spec.name, spec.out) or isinstance(namespace.get(name), BaseAgent):
             raise CellError(f"push: {name!r} is the name of an agent, or of the result; give the field another name")
         if name in _IPYTHONS or name.startswith("_"):
             raise CellError(f"push: {name!r} is a name of IPython, or a private one; give the field another name")
 
 
-def context(cell: Cell, kept: Agent | None, namespace: Mapping[str, Any]) -> dict[str, Any]:
+def context(cell: Cell, kept: BaseAgent | None, namespace: Mapping[str, Any]) -> dict[str, Any]:
     options = kept.prompting.context.options if kept else {}
     if cell.spec.context is None:
         return options

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from itertools import count
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from nbagent.events import StreamEvent, Waiting
+from nbagent.events import Event, StepFinished, StepStarted, StreamEvent, Waiting, is_fleeting
 from nbagent.views.bundle import bundle, figures
 from nbagent.views.safe import visible
 from nbagent.views.words import waiting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbagent.runtime.result import RunResult
@@ -22,18 +25,48 @@ def show(shell: InteractiveShell, data: dict[str, Any], metadata: dict[str, Any]
     shell.display_pub.publish(data, metadata)  # pyright: ignore[reportUnknownMemberType]
 
 
+LOOK = 0.3
+"""Seconds between two looks at a run that goes on."""
+
+
 class Output:
-    """The one output of a run. While a failed model call waits to be tried again, it says so to whoever is there."""
+    """The one output of a run. To whoever is there it shows the steps of a plan or a reflection while they are done,
+    and that a failed model call waits to be tried again."""
 
     def __init__(self, shell: InteractiveShell, *, quiet: bool) -> None:
         self._shell = shell
+        self._watched = not quiet and somebody_is_there(shell)
         self._quiet = quiet
         self._id = ""
+        self._events: list[Event] = []
+        self._shown = 0.0
 
     def take(self, event: StreamEvent) -> None:
         """Looks at what happens."""
-        if isinstance(event, Waiting) and not self._quiet and somebody_is_there(self._shell):
+        if not self._watched:
+            return
+        if isinstance(event, Waiting):
             self._publish({"text/plain": waiting(event)})
+        elif not is_fleeting(event):
+            self._events.append(event)  # pyright: ignore[reportArgumentType]  # what is not fleeting is in the journal
+            if isinstance(event, StepStarted | StepFinished) and monotonic() - self._shown > LOOK:
+                self._publish(dict(bundle(self._events)))
+                self._shown = monotonic()
+
+    async def ask(self, result: RunResult, steps: Sequence[str]) -> tuple[str, ...] | None:
+        """What is to be done with a plan that waits: its steps, as they are now; None to leave it, or headless."""
+        if not self._watched:
+            return None
+        from nbagent.notebook.live_plan import LivePlan
+
+        shown = dict(bundle(result.events))
+        live = LivePlan(shown["text/html"], steps)
+        self._publish({"text/plain": shown["text/plain"], **live.view})
+        try:
+            return await live.decision()
+        finally:
+            self._publish(shown)
+            live.close()
 
     def end(self, result: RunResult) -> None:
         """The run in the place of what was shown so far, then each image that a tool returned."""

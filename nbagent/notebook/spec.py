@@ -14,18 +14,25 @@ from nbagent.notebook.fields import (
     Budget,
     read_api,
     read_budget,
+    read_compact,
     read_count,
     read_environment,
     read_images,
+    read_language,
     read_model,
+    read_names,
     read_params,
     read_seconds,
+    read_strategy,
     read_switch,
     read_text,
+    read_texts,
     read_tools,
     read_turns,
     read_variable,
+    read_whole,
     read_word,
+    read_words,
 )
 from nbagent.notebook.header import Node, Scalar
 from nbagent.notebook.prompt_fields import (
@@ -44,7 +51,7 @@ if TYPE_CHECKING:
 
 # fmt: off
 RESERVED = frozenset({
-    "list", "show", "reset", "help", "undo", "fork", "approve", "reject", "resume", "pending", "runs", "view",
+    "list", "show", "reset", "help", "undo", "fork", "clear", "approve", "reject", "resume", "pending", "runs", "view",
     "compare", "freeze", "diff", "requests", "verify", "chaos", "export", "lint", "doctor", "status", "next",
 })
 # fmt: on
@@ -81,6 +88,9 @@ class CellSpec(BaseModel):
     model: Annotated[str | None, Written(read_model, "MODEL", short="-m", alias="llm")] = Field(
         default=None, description="provider:model, test, or a notebook variable that holds a model"
     )
+    strategy: Annotated[str | None, Written(read_strategy, "NAME")] = Field(
+        default=None, description="chat (default), react (thinks before it acts), plan or reflection"
+    )
     base_url: Annotated[str | None, Written(read_word, "URL", alias="api_base")] = Field(
         default=None, description="where the model's server is: http://127.0.0.1:8000/v1"
     )
@@ -94,7 +104,16 @@ class CellSpec(BaseModel):
         default=None, description="more parameters of the request: '{\"seed\": 1}'"
     )
     tools: Annotated[tuple[str, ...] | None, Written(read_tools, "NAMES")] = Field(
-        default=None, description="functions of the notebook that the agent may call: search,maths.add"
+        default=None, description="what the agent may call: functions of the notebook, agents: search,agent:translator"
+    )
+    allow: Annotated[tuple[str, ...] | None, Written(read_words, "NAMES")] = Field(
+        default=None, description="of its tools, the only ones that may be called"
+    )
+    deny: Annotated[tuple[str, ...] | None, Written(read_words, "NAMES")] = Field(
+        default=None, description="of its tools, those that may not be called"
+    )
+    description: Annotated[str | None, Written(read_text, "TEXT")] = Field(
+        default=None, description="what it is good at, for agents that may call it"
     )
     script: Annotated[tuple[ScriptEntry, ...] | str | None, Written(read_script, "NAME")] = Field(
         default=None, description="replies written by hand, or the notebook variable that holds them"
@@ -126,17 +145,50 @@ class CellSpec(BaseModel):
     push: Annotated[dict[str, Any] | None, Written(read_keys, "NAMES", alias="push_keys")] = Field(
         default=None, description="output fields that are written to notebook variables"
     )
-    output: Annotated[dict[str, Any] | None, Written(read_output, "JSON")] = Field(
-        default=None, description="the fields of the answer, a description or a type each; the answer is then a dict"
+    output: Annotated[dict[str, Any] | str | None, Written(read_output, "JSON")] = Field(
+        default=None, description="the fields of the answer, a description or a type each, or a pydantic model"
+    )
+    retries: Annotated[int | None, Written(read_whole, "N")] = Field(
+        default=None, description="how often an answer that cannot be read is asked for again (default: 1)"
     )
     formatters: Annotated[str | tuple[str, ...] | None, Written(read_formatters, "NAMES")] = Field(
         default=None, description="how the message is written and the answer read: paragraph,json"
     )
-    context: Annotated[tuple[str, ...] | None, Written(read_tools, "NAMES")] = Field(
+    context: Annotated[tuple[str, ...] | None, Written(read_names, "NAMES")] = Field(
         default=None, description="notebook variables that hold memories and retrievers"
     )
     max_turns: Annotated[int | None, Written(read_turns, "N")] = Field(
         default=None, ge=1, le=MOST_TURNS, strict=True, description=f"model calls a run may make, 1 to {MOST_TURNS:,}"
+    )
+    replan: Annotated[bool | None, Written(read_switch, None)] = Field(
+        default=None, strict=True, description="a step that fails revises what is left of the plan"
+    )
+    language: Annotated[str | None, Written(read_language, "NAME")] = Field(
+        default=None, description="of what nbagent itself says to the model: english or chinese"
+    )
+    texts: Annotated[dict[str, str] | None, Written(read_texts, "JSON")] = Field(
+        default=None, description="single ones of these texts, by their key"
+    )
+    scope: Annotated[str | None, Written(read_word, "NAME")] = Field(
+        default=None, description="which of the agent's conversations the run goes on with"
+    )
+    compact: Annotated[int | bool | None, Written(read_compact, "N")] = Field(
+        default=None, description="a history of more tokens is summarised; yes: more than half of the model's window"
+    )
+    input_guardrails: Annotated[tuple[str, ...] | None, Written(read_names, "NAMES")] = Field(
+        default=None, description="functions that check the question: True, False, or Rewrite(text)"
+    )
+    output_guardrails: Annotated[tuple[str, ...] | None, Written(read_names, "NAMES")] = Field(
+        default=None, description="functions that check the answer"
+    )
+    hooks: Annotated[tuple[str, ...] | None, Written(read_names, "NAMES")] = Field(
+        default=None, description="notebook variables that listen to the run, or step in"
+    )
+    max_llm_calls: Annotated[int | None, Written(read_count, "N")] = Field(
+        default=None, description="model calls a run may make in all, with the agents inside it"
+    )
+    max_tool_calls: Annotated[int | None, Written(read_whole, "N")] = Field(
+        default=None, description="tools a run may start in all"
     )
     max_tokens: Annotated[int | None, Written(read_count, "N")] = Field(
         default=None, description="how long one reply may be"
@@ -153,6 +205,12 @@ class CellSpec(BaseModel):
     out: Annotated[str | None, Written(read_variable, "NAME")] = Field(
         default=None, description="a notebook variable that receives the result"
     )
+    propose: Annotated[bool | None, Written(read_switch, None)] = Field(
+        default=None, strict=True, description="only make a plan; `%plan NAME --run` then does it"
+    )
+    run: Annotated[bool | None, Written(read_switch, None)] = Field(
+        default=None, strict=True, description="do the plan that NAME has proposed"
+    )
     dry: Annotated[bool | None, Written(read_switch, None)] = Field(
         default=None, strict=True, description="show the exact request, and send nothing"
     )
@@ -164,7 +222,9 @@ class CellSpec(BaseModel):
     )
 
 
-OF_THE_RUN = frozenset({"name", "images", "inputs", "out", "quiet", "skip_without_key", "dry"})
+OF_THE_RUN = frozenset(
+    {"name", "images", "inputs", "out", "quiet", "skip_without_key", "dry", "scope", "retries", "propose", "run"}
+)
 """What is said of one run, and not of the agent."""
 
 

@@ -28,6 +28,8 @@ _RUNNING = frozenset(
     }
 )
 Lines = list[str]
+_CELLS = tuple(f"%%{name}" for name in MAGICS)
+_LINES = "|".join([*MAGICS, "prompt"])
 
 
 def nesting() -> int:
@@ -45,7 +47,7 @@ def nesting() -> int:
 
 def lift(lines: Lines) -> Lines:
     """For `input_transformers_cleanup`: moves `%%agent` above the comments and blank lines it stands under."""
-    if not any(line.startswith("%%agent") for line in lines):
+    if not any(line.startswith(_CELLS) for line in lines):
         return lines
     from nbagent.notebook.cell import lift_magic
 
@@ -91,8 +93,8 @@ class AssignedQuestion(MagicAssign):
         return super().transform(lines)  # pyright: ignore[reportUnknownMemberType]
 
 
-_ASSIGNED = re.compile(r"[^%=]*=\s*%(?:agent|prompt)\s+\S+\s+\S[^\n]*\?\s*")
-_QUESTION = re.compile(r"\s*%(?:agent|prompt)\s+\S+\s+\S[^\n]*\?\s*")
+_ASSIGNED = re.compile(rf"[^%=]*=\s*%(?:{_LINES})\s+\S+\s+\S[^\n]*\?\s*")
+_QUESTION = re.compile(rf"\s*%(?:{_LINES})\s+\S+\s+\S[^\n]*\?\s*")
 
 
 def make_awaiter(awaits: Callable[[], bool]) -> Callable[[Lines], Lines]:
@@ -104,7 +106,8 @@ def make_awaiter(awaits: Callable[[], bool]) -> Callable[[Lines], Lines]:
             return lines
         if any(text.startswith(f"get_ipython().run_cell_magic('{name}',") for name in MAGICS):
             return ["await " + lines[0], *lines[1:]]
-        return _await_lines(text).splitlines(keepends=True) if "run_line_magic('agent'" in text else lines
+        is_ours = any(f"run_line_magic('{name}'" in text for name in MAGICS)
+        return _await_lines(text).splitlines(keepends=True) if is_ours else lines
 
     return await_magics
 
@@ -123,7 +126,8 @@ def _await_lines(text: str) -> str:
         _calls(tree, None), key=lambda found: (found[0].lineno, found[0].col_offset), reverse=True
     ):
         names = "locals()" if local else "None"
-        source = f"await get_ipython().run_cell_magic('agent', {ast.unparse(call.args[1])}, {names})".encode()
+        magic, rest = ast.unparse(call.args[0]), ast.unparse(call.args[1])
+        source = f"await get_ipython().run_cell_magic({magic}, {rest}, {names})".encode()
         line, end = lines[call.lineno - 1], call.end_col_offset
         lines[call.lineno - 1] = line[: call.col_offset] + source + line[end:]
     return b"".join(lines).decode()
@@ -141,6 +145,5 @@ def _calls(node: ast.AST, scope: ast.AST | None) -> Iterator[tuple[ast.Call, boo
 
 
 def _is_ours(call: ast.Call) -> bool:
-    return ast.unparse(call.func) == "get_ipython().run_line_magic" and [
-        arg.value for arg in call.args[:1] if isinstance(arg, ast.Constant)
-    ] == ["agent"]
+    named = [arg.value for arg in call.args[:1] if isinstance(arg, ast.Constant)]
+    return ast.unparse(call.func) == "get_ipython().run_line_magic" and named[:1] != [] and named[0] in MAGICS

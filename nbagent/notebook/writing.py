@@ -14,12 +14,12 @@ from nbagent.redact import redact, redact_together
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbagent.agents.agent import Agent
+    from nbagent.agents.base import BaseAgent
     from nbagent.messages import Prompt, Segment
     from nbagent.request import ModelRequest
 
 
-def prompt_text(agent: Agent, prompt: Prompt) -> str:
+def prompt_text(agent: BaseAgent, prompt: Prompt) -> str:
     """A prompt as JSON: its segments, its messages, its tools, and the body of its request."""
     said = {
         "agent": agent.name,
@@ -31,7 +31,7 @@ def prompt_text(agent: Agent, prompt: Prompt) -> str:
     return json.dumps(said, ensure_ascii=False, indent=2) + "\n"
 
 
-def requests_text(agent: Agent, requests: Iterable[ModelRequest]) -> str:
+def requests_text(agent: BaseAgent, requests: Iterable[ModelRequest]) -> str:
     """The bodies of requests, one on a line, as the agent's model sends them; of a script in OpenAI's form."""
     return "".join(f"{next(iter(dry.wires(agent, request))).text}\n" for request in requests)
 

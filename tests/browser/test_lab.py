@@ -28,7 +28,7 @@ def agent_cell(tool):
     return f"%%agent bot\ntools: [{tool}]\nscript:\n  - call: {tool}\n  - done\n---\ngo"
 
 
-@pytest.mark.parametrize("name", ["01_first_agent.ipynb", "02_tools.ipynb"])
+@pytest.mark.parametrize("name", ["01_first_agent.ipynb", "02_tools.ipynb", "06_plan.ipynb"])
 def test_a_notebook_run_by_hand_saves_what_the_repository_holds(open_lab, name):
     lab = open_lab(name)
     lab.run_all()
@@ -132,3 +132,53 @@ def test_of_a_prompt_that_has_no_room_the_rest_is_one_click_away(open_lab):
     assert "word12000" not in lab.page.locator(".jp-OutputArea").all_inner_texts()[-1]
     tree.locator("text=the whole prompt").click()
     lab.page.wait_for_function("() => document.querySelector('.jp-RenderedJSON').innerText.includes('word12000')")
+
+
+PROPOSAL = '%%plan solver --propose\nscript: [\'["Find A", "Find B"]\', a, b, The end.]\n---\nWhat are A and B?'
+KEPT = {"text/plain", "text/markdown", "text/html"}
+
+
+def proposed(open_lab, name):
+    """A notebook whose plan waits for somebody to click."""
+    look = "print(solver.last.status, [s.title for s in solver.last.plan])"
+    lab = open_lab(name, ["%load_ext nbagent", PROPOSAL, look])
+    lab.run(0)
+    lab.start(1)
+    lab.page.get_by_role("button", name="Run the plan").wait_for()
+    return lab
+
+
+def test_a_plan_waits_for_somebody_who_changes_it_and_runs_it(open_lab):
+    lab = proposed(open_lab, "proposal.ipynb")
+    lab.page.get_by_role("button", name="Edit").click()
+    lab.page.locator(".jp-OutputArea textarea").fill("Find A\nFind C")
+    lab.page.get_by_role("button", name="Run the plan").click()
+    lab.wait(20)
+    lab.run(2)
+    assert lab.text(2).strip() == "completed ['Find A', 'Find C']"
+    assert "The end." in lab.text(1)
+    assert lab.page.locator(".jp-OutputArea button").count() == 0
+    lab.save()
+    saved = json.loads(lab.file.read_text())
+    [output] = saved["cells"][1]["outputs"]
+    assert set(output["data"]) == KEPT
+    assert "widgets" not in saved["metadata"]
+
+
+def test_a_plan_that_is_left_stays_as_it_was_proposed(open_lab):
+    lab = proposed(open_lab, "left.ipynb")
+    lab.page.get_by_role("button", name="Leave it").click()
+    lab.wait(20)
+    lab.run(2)
+    assert lab.text(2).strip() == "interrupted ['Find A', 'Find B']"
+    [output] = lab.outputs(1)
+    assert set(output["data"]) == KEPT
+
+
+def test_the_kernels_interrupt_ends_the_wait_for_a_click(open_lab):
+    lab = proposed(open_lab, "unclicked.ipynb")
+    lab.interrupt()
+    lab.wait(20)
+    lab.run(2)
+    assert lab.text(2).strip() == "interrupted ['Find A', 'Find B']"
+    assert lab.page.locator(".jp-OutputArea button").count() == 0

@@ -274,7 +274,9 @@ def test_every_plain_name_is_an_agent_name(name):
         (["# c\n", "%%agent?\n"], ["# c\n", "%%agent?\n"]),
         (["# c\n", "%agent a hi\n"], ["# c\n", "%agent a hi\n"]),
         (["x = 1\n", "%%agent a\n"], ["x = 1\n", "%%agent a\n"]),
-        (["# c\n", "%%plan a\n", "hi\n"], ["# c\n", "%%plan a\n", "hi\n"]),
+        (["# c\n", "%%planner a\n", "hi\n"], ["# c\n", "%%planner a\n", "hi\n"]),
+        (["# c\n", "%%plan a\n", "hi\n"], ["%%plan a\n", "\n", "hi\n"]),
+        (["# c\n", "%%reflect a\n", "hi\n"], ["%%reflect a\n", "\n", "hi\n"]),
         (["%%bash\n", "%%agent a\n"], ["%%bash\n", "%%agent a\n"]),
     ],
 )

@@ -183,7 +183,7 @@ def test_help_is_shown_and_is_no_error(shell):
         ("%%agent bot\nscript: [a]\n\u2014\nhello", CellError, r"line 3.*exactly `---`"),
         ("%%agent bot\nscript: [a]\n---\nhello\n{{n}}{{nope}}", CellError, r"no variable `n` in the notebook;"),
         ("%%agent bot\nscript: [a]\n---\n{{nope}}", CellError, r"no variable `nope` in the notebook;"),
-        ("%%agent bot\ndescription: x\nscript: [a]\n---\nhello", CellError, r"unknown key `description`\."),
+        ("%%agent bot\nsummary: x\nscript: [a]\n---\nhello", CellError, r"unknown key `summary`\."),
         ("%agent nobody hello", CellError, "nobody"),
     ],
 )

@@ -149,7 +149,7 @@ def test_lines_are_read():
 
 def test_an_agent_keeps_its_newest_results():
     from nbagent import Agent, ScriptedLLM
-    from nbagent.agents.agent import KEPT
+    from nbagent.agents.runs import KEPT
 
     agent = Agent("a", ScriptedLLM([f"{i}" for i in range(KEPT + 5)]))
     for _ in range(KEPT + 5):
@@ -166,7 +166,7 @@ def test_what_a_run_sent_is_not_told_by_what_the_agent_is_now(named, server):
     assert first.startswith("bot · scripted · sent · ")
     assert second.startswith("bot · 127.0.0.1:m · live · sent · ")
     assert f"request, 127.0.0.1:m at {server.url}, with the agent as it is now" in first
-    named.run("from nbagent import Limits\nbot.limits = Limits(seconds=1e-9)\nbot.run('late')")
+    named.run("from nbagent import Limits\nbot.limits = Limits(deadline=1e-9)\nbot.run('late')")
     assert named.text("%prompt bot").startswith("bot · 127.0.0.1:m · live · not sent · ")
 
 

@@ -202,7 +202,7 @@ def test_option_values_are_checked_too(value):
 
 
 def test_every_reserved_word_is_refused_as_a_name():
-    assert len(RESERVED) == 23
+    assert len(RESERVED) == 24
     for word in RESERVED:
         refused(f"name: {word}")
 

@@ -1,0 +1,77 @@
+"""Keeping: the subcommands of `%agent` that look after agents and what was said: list, reset, clear, undo, fork."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbagent.errors import CellError
+from nbagent.notebook.build import agents, known
+from nbagent.notebook.fields import read_variable
+from nbagent.notebook.header import Scalar
+from nbagent.notebook.spec import RESERVED
+from nbagent.views.safe import inline, visible
+from nbagent.views.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+    from nbagent.agents.base import BaseAgent
+    from nbagent.notebook.cell import LineCell
+
+_FORMS = {
+    "list": "%agent list",
+    "reset": "%agent reset NAME",
+    "clear": "%agent clear NAME",
+    "undo": "%agent undo NAME",
+    "fork": "%agent fork NAME NEW",
+}
+
+
+def look_after(line: LineCell, namespace: Mapping[str, Any], bind: MutableMapping[str, Any]) -> str:
+    """Does what the line says; returns what there is to show, empty where there is nothing."""
+    command, name, rest = line.subcommand or "", line.cell.spec.name, line.cell.task.strip()
+    if command not in _FORMS:
+        forms = ", ".join(f"`{form}`" for form in _FORMS.values())
+        raise CellError(f"`%agent {command}` does not exist; write `%agent NAME TASK…` or one of {forms}")
+    if rest and command != "fork":
+        raise CellError(f"`{_FORMS[command]}` takes one name; got {rest!r} after it")
+    scope = line.cell.spec.scope
+    if command == "list":
+        return _listed(namespace)
+    agent = known(name, namespace)
+    if command == "reset":
+        agent.reset()
+    elif command == "clear":
+        agent.clear_history(scope)
+    elif command == "undo":
+        return _undone(agent, scope)
+    else:
+        _fork(agent, rest, bind)
+    return ""
+
+
+def _listed(namespace: Mapping[str, Any]) -> str:
+    found = [namespace[name] for name in agents(namespace)]
+    return "\n".join(line for agent in found for line in _lines(agent)) or "there are no agents yet"
+
+
+def _lines(agent: BaseAgent) -> list[str]:
+    """An agent, and its conversations where there are several."""
+    said = count(len(agent.history), "message")
+    head = f"{agent.name} · {agent.strategy} · {inline(agent.model.name)} · {said}"
+    others = [scope for scope in agent.scopes if scope != agent.scope]
+    return [
+        head, *[f"  {inline(str(scope))} · {count(len(agent.get_history(scope)), 'message')}" for scope in others]
+    ]  # fmt: skip
+
+
+def _undone(agent: BaseAgent, scope: str | None) -> str:
+    taken = agent.undo(scope)
+    return f"taken back: {visible(taken[0].content)}" if taken else "there is nothing to take back"
+
+
+def _fork(agent: BaseAgent, new: str, bind: MutableMapping[str, Any]) -> None:
+    name = read_variable(Scalar(new, False, 1), "`%agent fork NAME NEW`: NEW")
+    if name in RESERVED or name in bind:
+        raise CellError(f"`%agent fork NAME NEW`: the name {name!r} is taken; give the new agent another one")
+    bind[name] = agent.fork(name)
