@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from nbagent.events import Nested, RunFinished, ToolReturned, ToolStarted
+from nbagent.events import Nested, ToolReturned, ToolStarted
 from nbagent.messages import Observation, ToolCall, ToolFailure
 from nbagent.models.model import position
 from nbagent.runtime.calling import Invocation, Outcome
-from nbagent.runtime.journal import Within
-from nbagent.runtime.limits import LimitReached
-from nbagent.runtime.nested import DEEPEST, Nest, NestingTool, Unknown
+from nbagent.runtime.inside import Inside
+from nbagent.runtime.nested import DEEPEST, NestingTool, Unknown
 from nbagent.runtime.observing import observe, refuse
 from nbagent.runtime.result import RunResult
 from nbagent.tools.arguments import InvalidArguments
@@ -20,7 +18,7 @@ from nbagent.values import Struct
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from nbagent.events import Event, StreamEvent
+    from nbagent.events import StreamEvent
     from nbagent.models.model import Model
     from nbagent.runtime.consult import Consult
     from nbagent.runtime.effects import CallTools
@@ -58,8 +56,8 @@ class Batch:
     """Checks the calls, starts them in order (or together, where every tool allows it), and collects what returns."""
 
     __slots__ = (
-        "_around", "_calls", "_first", "_hooks", "_journal", "_meter", "_model", "_nested", "_numbers", "_observations",
-        "_recorded", "_refusal", "_started", "_tools", "_unknown", "_waiting", "turn",
+        "_around", "_calls", "_first", "_hooks", "_inside", "_journal", "_meter", "_model", "_observations", "_refusal",
+        "_started", "_tools", "_unknown", "turn",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0917
@@ -82,10 +80,8 @@ class Batch:
         self._first = len(journal.events)
         self._started: set[int] = set()
         self._observations: dict[int, Observation] = {}
-        self._nested: dict[int, Within] = {}
-        self._numbers: dict[int, int] = {}
-        self._recorded: dict[int, list[Event]] = {}
-        self._waiting: list[tuple[ToolCall, str]] = []
+        self._inside: Inside | None = None
+        """Made where a call is the run of another agent; most are not."""
 
     def replay(self, recorded: Iterable[ToolStarted | Nested | ToolReturned]) -> None:
         """Takes over what a recorded run knows of these calls."""
@@ -93,13 +89,12 @@ class Batch:
         self._observations = {event.index: event.observation for event in events if isinstance(event, ToolReturned)}
         for event in events:
             if isinstance(event, Nested) and event.index not in self._observations and self._nests(event.index):
-                if isinstance(event.event, RunFinished) and event.event.status == "interrupted":
-                    continue  # what it waited for is asked anew
-                self._recorded.setdefault(event.index, []).append(event.event)  # pyright: ignore[reportArgumentType]
+                self._runs_inside().keep(event)
                 continue  # the run inside goes on, and tells of it again
             if isinstance(event, ToolStarted):
                 self._started.add(event.index)
-                self._number(event.index)
+                if self._nests(event.index):
+                    self._runs_inside().begin(event.index)
                 self._put(event.index, event.call)
             self._journal.append(event)
         if self._meter is not None:
@@ -134,8 +129,8 @@ class Batch:
                 yield from self._use((checked,))
         if runnable:  # none of them has started before all have been asked about
             yield from self._use(tuple(runnable))
-        if together or self._nested:
-            self._journal.settle(self._first, self._nested)
+        if together or self._inside is not None:
+            self._journal.settle(self._first, {} if self._inside is None else self._inside.journals)
         return tuple([self._observations[index] for index in range(len(self._calls))])
 
     def returned(self, invocation: Invocation, outcome: Outcome) -> None:
@@ -143,7 +138,7 @@ class Batch:
         call = self._calls[invocation.index]
         result = outcome.value
         if invocation.run is not None and isinstance(result, RunResult) and result.interrupted:
-            self._waiting.append((call, result.stop_reason))
+            self._runs_inside().waiting.append((call, result.stop_reason))
             return
         self._record(invocation.index, observe(call, invocation.tool, outcome))
 
@@ -166,35 +161,25 @@ class Batch:
 
     def _use(self, invocations: tuple[Invocation, ...]) -> Generator[Use]:
         """One step. Runs of other agents are opened before it, in the order of their calls, and closed after it."""
+        nests = False
         for one in invocations:
             if one.index not in self._started:
                 self._journal.append(ToolStarted(self.turn, one.index, self._calls[one.index]))
-        if not any(isinstance(one.tool, NestingTool) for one in invocations):
+            nests = nests or isinstance(one.tool, NestingTool)
+        if not nests:
             yield Use(self, invocations)
             return
-        with ExitStack() as opened:
-            for one in invocations:
-                if isinstance(one.tool, NestingTool):
-                    one.run = opened.enter_context(one.tool.opened(one.kwargs, self._nest(one.index)))
+        inside = self._runs_inside()
+        with inside.opened(invocations, self._calls):
             yield Use(self, invocations)
-        if self._meter is not None and self._meter.reached:
-            raise LimitReached(self._meter.reached)  # it has ended a run inside; this one ends, too
-        if self._waiting:
-            calls = tuple(call for call, _ in self._waiting)
-            raise Undecided(calls, "; ".join(f"in {call.name}: {why}" for call, why in self._waiting))
+        if inside.waiting:
+            why = "; ".join([f"in {call.name}: {reason}" for call, reason in inside.waiting])
+            raise Undecided(tuple([call for call, _ in inside.waiting]), why)
 
-    def _nest(self, index: int) -> Nest:
-        self._nested[index] = journal = Within(self._journal, self.turn, index)
-        recorded = tuple(self._recorded.get(index, ()))
-        run_id = f"{self._around.run_id}.{self._number(index)}"
-        return Nest(journal, recorded, self._calls[index].id, run_id, self._around, self._unknown)
-
-    def _number(self, index: int) -> int:
-        """Which of the runs inside this call starts, from 1; 0 for a call that starts none."""
-        if index not in self._numbers and self._nests(index):
-            self._around.begun += 1
-            self._numbers[index] = self._around.begun
-        return self._numbers.get(index, 0)
+    def _runs_inside(self) -> Inside:
+        if self._inside is None:
+            self._inside = Inside(self._journal, self.turn, self._around, self._unknown)
+        return self._inside
 
     def _nests(self, index: int) -> bool:
         return isinstance(self._tools.get(self._calls[index].name), NestingTool)

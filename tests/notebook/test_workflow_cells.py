@@ -123,8 +123,8 @@ def test_an_agent_is_a_tool_of_another_one(shell):
     assert boss.last.usage.llm_calls == 3
     with pytest.raises(CellError, match="an agent is no tool of its own"):
         shell.run("%%agent boss\ntools: [agent:boss]\nscript: [x]\n---\nGo")
+    shell.ns["boss_tools"] = []
     with pytest.raises(CellError, match="'boss_tools' is of type list, not an agent"):
-        shell.ns["boss_tools"] = []
         shell.run("%%agent x\ntools: [agent:boss_tools]\nscript: [x]\n---\nGo")
 
 
