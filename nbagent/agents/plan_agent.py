@@ -65,6 +65,12 @@ class PlanAgent(BaseAgent):
     def _loop(self, setup: Setup) -> Loop:
         return plan_and_solve(setup, replan=self.replan)
 
+    def become(self, other: BaseAgent) -> None:
+        """Takes over what the other agent is. A plan that another model has proposed is forgotten."""
+        if other.model is not self.model:
+            self._proposal, self.plan = None, []
+        super().become(other)
+
     def propose(self, inputs: Given, **options: Unpack[RunOptions]) -> RunResult:
         """Only makes the plan: the run ends as interrupted, `plan` has its steps, and `run_plan` goes on with it.
 

@@ -9,10 +9,10 @@ from nbagent.agents.marks import Marks
 from nbagent.errors import ConfigError
 from nbagent.events import Event, Guarded, ModelFailed, ModelReplied, Nested, RunStarted, ToolReturned, ToolStarted
 from nbagent.messages import Piece
-from nbagent.models.model import Model, go_to
 from nbagent.prompt.inputs import Inputs
 
 if TYPE_CHECKING:
+    from nbagent.models.model import Model
     from collections.abc import Generator, Sequence
 
     from nbagent.agents.runner import Runner
@@ -36,16 +36,20 @@ def inputs_of(started: RunStarted) -> Inputs:
 def scripts_at(agent: Runner, events: Sequence[Event]) -> Generator[None]:
     """While the body runs, the scripts stand where these events leave them; afterwards where they were."""
     here = Marks.of(agent.models)
-    found: dict[int, tuple[Model, int]] = {}
-    reading = _Places(agent)
-    for event in events:
-        reading.take(event, found)
-    for model, place in found.values():
-        go_to(model, place)
+    after(agent, events).go()
     try:
         yield
     finally:
         here.go()
+
+
+def after(agent: Runner, events: Sequence[Event]) -> Marks:
+    """Where these events leave the scripts."""
+    found: dict[int, tuple[Model, int]] = {}
+    reading = _Places(agent)
+    for event in events:
+        reading.take(event, found)
+    return Marks(found.values())
 
 
 class _Places:

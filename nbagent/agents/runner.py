@@ -17,8 +17,8 @@ from nbagent.agents.hook import hooks_of
 from nbagent.agents.hooks import RunHooks
 from nbagent.agents.loop import Setup
 from nbagent.agents.prompting import Prompting
+from nbagent.agents.recorded import after, scripts_at, started_of
 from nbagent.agents.recorded import inputs_of as recorded_inputs
-from nbagent.agents.recorded import scripts_at, started_of
 from nbagent.agents.runs import Runs
 from nbagent.agents.surroundings import Surroundings
 from nbagent.agents.task import Images, Task
@@ -181,6 +181,8 @@ class Runner(ABC):
         conversation = Conversation() if task.is_alone else self._conversation(task.scope)
         with interrupts(awaited=awaited):  # a memory may fail, and then no run has begun
             history = prompting.context.newest(conversation.told(task.key))
+        if begun:
+            after(self, begun).go()
         exchange = None if task.is_alone else conversation.open(task.key, () if nest else self.models, goes_on=goes_on)
         number = self._runs.begin()
         run = self._run(task, history, nest, begun, loop or self._loop)

@@ -157,3 +157,24 @@ def test_a_proposal_that_is_run_in_its_own_exchange_goes_on_with_its_script():
         agent.propose("go", key=1)
         assert agent.run_plan(key=1).final_output == "done"
         assert (agent.model.position, len(agent.history)) == (4, 2)
+
+
+def test_a_plan_that_was_run_can_be_run_again_with_other_steps():
+    agent = planner()
+    agent.propose("go")
+    assert agent.run_plan().final_output == "done"
+    result = agent.run_plan(["C", "D"])
+    assert ([step.title for step in result.plan], result.final_output, agent.model.position) == (["C", "D"], "done", 4)
+
+
+def test_a_plan_of_another_model_is_forgotten():
+    agent = planner()
+    agent.propose("go")
+    agent.become(planner(max_turns=5))
+    with pytest.raises(ConfigError, match="no plan waits"):
+        agent.run_plan()
+    agent.propose("go")
+    other = planner(replan=True)
+    other.model = agent.model
+    agent.become(other)
+    assert (agent.run_plan().final_output, agent.replan) == ("done", True)
