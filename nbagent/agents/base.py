@@ -18,6 +18,7 @@ from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.drivers import adrive, drive
 from nbagent.tools.pictures import picture
 from nbagent.views.bundle import agent_bundle
+from nbagent.views.card import Card
 
 if TYPE_CHECKING:
     from collections import deque
@@ -277,7 +278,8 @@ class BaseAgent(Runner):
         """What the agent is, as a MIME bundle."""
         system = shown_template(self.prompting.blueprint.system)
         model, tools = self.model, self.tools.schemas
-        return agent_bundle(self.name, model.name, model.mode, system, tools, len(self.history))
+        strategy = "" if self.strategy == "chat" else self.strategy
+        return agent_bundle(Card(self.name, model.name, model.mode, system, tools, len(self.history), strategy))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
         return self.card

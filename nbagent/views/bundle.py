@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nbagent.events import Event
-    from nbagent.messages import Image, ToolSchema
+    from nbagent.messages import Image
 
 
 def bundle(events: Iterable[Event]) -> dict[str, str]:
@@ -31,10 +31,7 @@ def figures(events: Iterable[Event]) -> tuple[Image, ...]:
     return Trace.of(events).images
 
 
-def agent_bundle(  # noqa: PLR0917 - all six are what a card shows
-    name: str, model: str, mode: str, system: str, tools: tuple[ToolSchema, ...] = (), messages: int = 0
-) -> dict[str, str]:
-    """An agent that has not run, in the same formats. `messages` is how many its history holds."""
-    card = Card(name, model, mode, system, tools, messages)
+def agent_bundle(card: Card) -> dict[str, str]:
+    """An agent that has not run, in the same formats."""
     blocks = tuple(card_outline(card))
     return {"text/html": card_html(card), "text/markdown": blocks_markdown(blocks), "text/plain": blocks_text(blocks)}

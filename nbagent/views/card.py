@@ -30,10 +30,13 @@ class Card:
     tools: tuple[ToolSchema, ...]
     messages: int
     """How many its history holds."""
+    strategy: str = ""
+    """Where it is not that of a plain agent."""
 
     @property
     def numbers(self) -> str:
-        return f"{count(len(self.tools), 'tool')} · {count(self.messages, 'message')}"
+        strategy = f"{self.strategy} agent · " if self.strategy else ""
+        return f"{strategy}{count(len(self.tools), 'tool')} · {count(self.messages, 'message')}"
 
 
 def card_outline(card: Card) -> Iterator[Block]:

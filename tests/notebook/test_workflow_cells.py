@@ -298,3 +298,8 @@ def test_config_errors_of_a_sub_agent_end_the_run(shell):
     shell.run("%%agent inner\ninstructions: Be {mood}.\nscript: [x]\n---")
     with pytest.raises(ConfigError, match="mood"):
         shell.run("%%agent boss\ntools: [inner]\nscript: [{call: inner, args: {task: hi}}, ok]\n---\nGo")
+
+
+def test_a_card_says_what_kind_of_agent_it_is(shell):
+    assert "scripted · plan agent · 0 tools · 0 messages" in shell.text("%%plan solver\nscript: ['[]']\n---")
+    assert "agent ·" not in shell.text("%%agent bot\nscript: [x]\n---")

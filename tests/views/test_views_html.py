@@ -12,6 +12,7 @@ from views_samples import PLACES, full_run, long_run, weather_run
 from nbagent.events import PromptAssembled, RunFinished
 from nbagent.messages import Prompt, Segment, Source
 from nbagent.views.bundle import agent_bundle, bundle
+from nbagent.views.card import Card
 from nbagent.views.safe import visible
 from nbagent.views.style import ROOT, STYLE
 
@@ -122,7 +123,7 @@ def test_error_and_partial_are_marked_in_words_and_in_colour():
 
 def test_a_declared_agent_is_safe():
     for text in TEXTS:
-        Page(agent_bundle(text, text, text, text, (), 1)["text/html"])
+        Page(agent_bundle(Card(text, text, text, text, (), 1, "plan"))["text/html"])
 
 
 def test_a_run_without_an_answer_loads_no_markdown():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from views_samples import PLACES, full_run, weather_run
 
 from nbagent.views.bundle import agent_bundle, bundle
+from nbagent.views.card import Card
 from nbagent.views.safe import visible
 
 WEATHER = """\
@@ -143,7 +144,7 @@ def test_the_prompt_is_shown_as_it_is_sent():
 def test_a_declared_agent():
     from views_samples import WEATHER as TOOL
 
-    card = agent_bundle("weather", "scripted", "scripted", "You are <b>careful</b>.", (TOOL,), 2)
+    card = agent_bundle(Card("weather", "scripted", "scripted", "You are <b>careful</b>.", (TOOL,), 2))
     assert card["text/plain"].split("\n")[:3] == [
         "weather · scripted · 1 tool · 2 messages",
         "  system",
