@@ -42,6 +42,8 @@ class RunStarted(Struct, frozen=True):
     """The input fields that the user gave."""
     inside: tuple[int, ...] = ()
     """Where the scripts of the agents stood that are its tools, in the order of `Agent.models`."""
+    retries: int = 1
+    """How often the model is told that its answer cannot be read."""
 
 
 class PromptAssembled(Struct, frozen=True):

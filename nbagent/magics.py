@@ -62,6 +62,9 @@ class AgentMagics:
         %agent NAME TASK…      one turn: sends the rest of the line to the agent NAME
         %agent NAME            shows the agent
         %agent reset NAME      forgets the conversation, and starts its script over
+        %agent list            the agents of the notebook, and their conversations
+        %agent undo NAME       takes the newest exchange back; `clear` takes back all
+        %agent fork NAME NEW   another agent that goes on from here on its own
         %agent --help          the options, which stand before NAME
         """
         self._cells.run_line(line, local_ns)

@@ -245,6 +245,11 @@ class ToolSchema(Struct, frozen=True):
     parameters: Mapping[str, Any]
     """A JSON schema of type object."""
 
+    def as_openai(self) -> dict[str, Any]:
+        """In the form of OpenAI's chat protocol, which others take, too. What is in the parameters is not copied."""
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
+
     def __hash__(self) -> int:
         return hash(self.name)  # the parameters are a dict
 

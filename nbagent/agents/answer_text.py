@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbagent.events import RunFinished, StepStarted, StreamEvent, TextDelta
+from nbagent.events import RunFinished, StepFinished, StepStarted, StreamEvent, TextDelta
 from nbagent.views.words import answer_text
 
 if TYPE_CHECKING:
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 class AnswerText:
-    """In pieces, where each piece that comes belongs to the answer: of a plan the synthesis alone. Else at the end."""
+    """In pieces, where each piece that comes belongs to the answer: of a plan the synthesis alone. Else at the end.
+
+    A reply that broke off and was asked for again has its pieces twice: what was given away is not taken back.
+    """
 
     def __init__(self, *, in_pieces: bool) -> None:
         self._in_pieces = in_pieces
@@ -26,6 +29,8 @@ class AnswerText:
                 yield text
             case StepStarted(kind):
                 self._step = kind
+            case StepFinished():
+                self._step = ""
             case RunFinished("completed", answer) if not self._said:
                 yield answer_text(answer)
             case _:

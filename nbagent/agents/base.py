@@ -108,9 +108,13 @@ class BaseAgent(Runner):
         return made
 
     def reset(self) -> None:
-        """Starts over: forgets what was said, and goes back to the beginning of a script."""
-        self.clear_history()
+        """Starts over: forgets what was said in all scopes, and goes back to the beginning of its script and of those
+        of the agents that are its tools."""
+        for scope in dict.fromkeys([self.scope, *self.scopes]):
+            self.clear_history(scope)
         self.restart_script()
+        for model in self.models:
+            go_to(model, 0)
 
     def restart_script(self) -> None:
         """Goes back to the beginning of its script; what was said stays."""
@@ -143,7 +147,12 @@ class BaseAgent(Runner):
         shown = tuple(picture(image) for image in images)
         history = prompting.context.newest(self._conversation(self.scope).told(key))
         prompting.observed = drafted
-        return prompting.prompt(drafted, history, self._prompt_tools(self._tools(lambda: drafted, history)), shown)
+        tools = self._prompt_tools(self._tools(lambda: drafted, history))
+        return self.opening(prompting.prompt(drafted, history, tools, shown))
+
+    def opening(self, prompt: Prompt) -> Prompt:
+        """The prompt of the first request of a run whose user's prompt is this one."""
+        return prompt
 
     def check(self, inputs: Given) -> None:
         """Raises ConfigError where a run with these inputs could not begin: a template has a place without a field."""

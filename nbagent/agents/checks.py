@@ -43,15 +43,7 @@ def registry_of(tools: Any, tool_registry: ToolRegistry | None) -> ToolRegistry:
         raise ConfigError(
             f"tools: expected a list of functions, got {type(given).__name__}: {given!r}; write [{given!r}]"
         )
-    if isinstance(given, ToolRegistry):
-        return given
-    return ToolRegistry([_as_tool(one) for one in given or ()])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-
-
-def _as_tool(one: Any) -> Any:
-    """An agent as a tool; everything else as it is."""
-    as_tool = None if isinstance(one, type) else getattr(one, "as_tool", None)
-    return as_tool() if callable(as_tool) else one
+    return given if isinstance(given, ToolRegistry) else ToolRegistry(given or ())  # pyright: ignore[reportUnknownArgumentType]
 
 
 def count_of(what: str, value: object) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.loop import take_turns
+from nbagent.agents.loop import attempted, take_turns
 from nbagent.errors import ConfigError
 from nbagent.events import StepFinished, StepStarted
 from nbagent.messages import Message, Piece, Prompt, Segment, Source, tokens_in
@@ -72,15 +72,19 @@ def shortened(setup: Setup, compact: Compact, loop: Callable[[Setup], Loop]) -> 
     history = setup.history
     first = kept_from(history, compact.keep)
     older, newest = history[:first], history[first:]
-    if limit is None or not older or sum([tokens_in(message.content) for message in history]) <= limit:
+    if limit is None or _tokens(history) <= limit or _tokens(older) <= limit // 4:  # a summary would save too little
         return (yield from loop(setup))
     yield Mark(StepStarted("compact", 0))
-    outcome = yield from _asked(setup, older)
+    outcome = yield from attempted(_asked(setup, older))
     if outcome.status != "completed":
         yield Mark(StepFinished("compact", 0, "failed", None, outcome.stop_reason))
         return (yield from loop(setup))
     yield Mark(StepFinished("compact", 0, "done", outcome.said))
     return (yield from loop(replace(setup, history=(*told(setup.texts, outcome.said), *newest))))
+
+
+def _tokens(messages: Sequence[Message]) -> int:
+    return sum([tokens_in(message.content) for message in messages])
 
 
 def told(texts: Texts, summary: str) -> tuple[Message, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from nbagent.agents.marks import Marks
+from nbagent.errors import ConfigError, MemoryFailed
 from nbagent.messages import Message
 
 if TYPE_CHECKING:
@@ -27,8 +28,23 @@ class Exchange:
     """Task and answer; empty where the run did not complete."""
 
 
+@dataclass(slots=True, eq=False)
+class Summary:
+    """What prompts take in place of what was said first."""
+
+    length: int
+    """For how many of the first exchanges it stands."""
+    place: int
+    """That of the exchange which made it. This one, and those before it, know nothing of it."""
+    messages: tuple[Message, ...]
+
+
 class Kept(Protocol):
     """What is told of every change of a conversation, to keep it."""
+
+    def check(self) -> None:
+        """Raises ConfigError where it cannot be kept."""
+        ...
 
     def put(self, place: int, exchange: Exchange) -> None:
         """There is an exchange at this place now."""
@@ -51,8 +67,9 @@ class Conversation:
         self.changes = 0
         """How often an exchange was opened or closed, to see whether another did so meanwhile."""
         self._kept = kept
-        self._summary: tuple[int, tuple[Message, ...]] = (0, ())
-        """How many of the first exchanges prompts take as a summary, and that."""
+        self._summaries: list[Summary] = []
+        self._made: Summary | None = None
+        """That of a run whose exchange is not closed yet."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -65,18 +82,36 @@ class Conversation:
 
     def told(self, key: Hashable) -> tuple[Message, ...]:
         """The same as a prompt takes it: what was said long ago may be a summary."""
-        place, (length, summary) = self._place(key), self._summary
-        end = len(self.exchanges) if place is None else place
-        return self.before(key) if end < length else (*summary, *_messages(self.exchanges[length:end]))
+        end = self._end(key)
+        known = [one for one in self._summaries if one.place < end and one.length <= end]
+        if not known:
+            return self.before(key)
+        newest = max(known, key=lambda one: (one.length, one.place))
+        return *newest.messages, *_messages(self.exchanges[newest.length : end])
 
     def shorten(self, key: Hashable, keep: int, summary: tuple[Message, ...]) -> None:
-        """From now on this summary stands for what was said before the exchange with this key, but the newest few."""
-        place = self._place(key)
-        end = len(self.exchanges) if place is None else place
+        """Once the exchange with this key, which made this summary, is closed, it stands for what was said before it,
+        but the newest few. It is gone when that exchange is made again or taken back.
+        """
+        end = place = self._end(key)
         while end and keep:
             end -= 1
             keep -= bool(self.exchanges[end].messages)
-        self._summary = (end, summary)
+        self._made = Summary(end, place, summary)
+
+    def take_summary(self) -> Summary | None:
+        """That of the run that ends now."""
+        made, self._made = self._made, None
+        return made
+
+    def keep_summary(self, summary: Summary) -> None:
+        """It was made by a run that has left no exchange, so that nothing can make it again."""
+        self._summaries.append(Summary(summary.length, summary.length - 1, summary.messages))
+
+    def _end(self, key: Hashable) -> int:
+        """How many exchanges stand before that with this key."""
+        place = self._place(key)
+        return len(self.exchanges) if place is None else place
 
     def _place(self, key: Hashable) -> int | None:
         return next((i for i, e in enumerate(self.exchanges) if key is not None and e.key == key), None)
@@ -87,24 +122,20 @@ class Conversation:
         said = (Message("user", question), Message("assistant", answer))
         self.put(len(self.exchanges), Exchange(None, Marks(), Marks(), said))
 
-    def put(self, place: int, exchange: Exchange) -> None:
-        """Sets the exchange at this place; behind the last one it is new."""
-        self._forget_summary(place)
+    def put(self, place: int, exchange: Exchange, summary: Summary | None = None) -> None:
+        """Sets the exchange at this place; behind the last one it is new. `summary`: what it made."""
+        self._summaries = [one for one in self._summaries if one.length <= place != one.place]
+        self._summaries += [] if summary is None else [summary]
         self.exchanges[place : place + 1] = [exchange]
         if self._kept is not None:
             self._kept.put(place, exchange)
 
     def cut(self, length: int) -> None:
         """Forgets all exchanges but the first so many."""
-        self._forget_summary(length)
+        self._summaries = [one for one in self._summaries if one.length <= length > one.place]
         del self.exchanges[length:]
         if self._kept is not None:
             self._kept.cut(length)
-
-    def _forget_summary(self, place: int) -> None:
-        """What it sums up has changed."""
-        if place < self._summary[0]:
-            self._summary = (0, ())
 
     def clear(self) -> None:
         """Forgets everything that was said."""
@@ -123,7 +154,8 @@ class Conversation:
 
     def copied_to(self, other: Conversation) -> None:
         """Says everything to another conversation, too, in the place of what that one has said."""
-        other.clear()
+        if other.exchanges:
+            other.clear()
         for place, exchange in enumerate(self.exchanges):
             other.put(place, Exchange(exchange.key, Marks(), Marks(), exchange.messages))
 
@@ -135,8 +167,11 @@ class Conversation:
     def open(self, key: Hashable, models: Iterable[Model], *, goes_on: bool = False) -> OpenExchange:
         """Begins an exchange: sets the scripts of the models to where they have to start.
 
-        `goes_on`: the exchange of this key has begun already, and is not made again.
+        `goes_on`: the exchange of this key has begun already, and is not made again. Raises ConfigError where it could
+        not be kept.
         """
+        if self._kept is not None:
+            self._kept.check()
         place = self._place(key)
         self.changes += 1
         return OpenExchange(self, place, key, tuple(models), goes_on=goes_on)
@@ -163,35 +198,43 @@ class OpenExchange:
         """Ends it. `rewind`: the run was cancelled, so everything is as it was before.
 
         Where another run of the agent went on at the same time, the script stays where it is: the places in it belong
-        to both.
+        to both. Raises MemoryFailed where what was said could not be kept.
         """
-        alone = self._conversation.changes == self._opened
-        self._conversation.changes += 1
+        conversation = self._conversation
+        alone = conversation.changes == self._opened
+        conversation.changes += 1
+        made = conversation.take_summary()
+        summary = made if alone and not rewind else None  # what another run has said meanwhile is in no summary
         before = self._before if self._before in self._exchanges else None
         if rewind and alone:
             (self._resume_at if before else self._start).go()
-        if before is None and (messages or (self._key is not None and not rewind)):
-            self._conversation.put(len(self._exchanges), self._done(messages))
-        elif before is not None and not rewind:
-            self._replace(before, self._done(messages), alone=alone)
+        if not messages and (rewind or (before is None and self._key is None)):
+            if summary is not None:
+                conversation.keep_summary(summary)
+            return
+        done = self._done(messages)
+        place = len(self._exchanges) if before is None else self._exchanges.index(before)
+        if before is not None and alone:
+            self._shift(self._exchanges[place + 1 :], before, done)
+        try:
+            conversation.put(place, done, summary)
+        except (ConfigError, MemoryFailed) as error:
+            if messages:  # else something else has gone wrong, which this must not hide
+                raise MemoryFailed(f"the run is complete, its result is `last`; but {error}") from error
 
     def _done(self, messages: tuple[Message, ...]) -> Exchange:
         return Exchange(self._key, self._start, Marks.of(self._models), messages)
 
-    def _replace(self, before: Exchange, done: Exchange, *, alone: bool) -> None:
-        place = self._exchanges.index(before)
-        self._conversation.put(place, done)
-        if alone:
-            self._shift(self._exchanges[place + 1 :], before, done)
-
     def _shift(self, later: list[Exchange], before: Exchange, done: Exchange) -> None:
-        """The scripts go on after the later exchanges, moved by what this one used more or less than before."""
+        """The scripts go on where they were, moved by what this exchange used more or less than before.
+
+        So they do where a later exchange belongs to another conversation. A script that had not come to the end of
+        this exchange yet (it was set back since) stays where that ends now.
+        """
         by = done.end.since(before.end)
-        known = done.end.within(before.end)
         for exchange in later:
             exchange.start, exchange.end = exchange.start.moved(by), exchange.end.moved(by)
-        for exchange in later:
-            self._resume_at.within(known).within(exchange.end).moved(by).go()
+        self._resume_at.within(done.end).past(before.end).moved(by).go()
 
 
 def _messages(exchanges: list[Exchange]) -> tuple[Message, ...]:

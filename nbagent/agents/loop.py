@@ -65,6 +65,14 @@ def converse(setup: Setup) -> Generator[Effect, Any, Outcome]:
     return (yield from take_turns(setup, prompt, Messages(prompt.messages)))
 
 
+def attempted(loop: Generator[Effect, Any, Outcome]) -> Generator[Effect, Any, Outcome]:
+    """A conversation that may come to nothing: a reply that cannot be used is then its end, and not that of the run."""
+    try:
+        return (yield from loop)
+    except ModelError as error:  # of the loop itself; what a provider raises goes past it
+        return Outcome("failed", None, str(error))
+
+
 def take_turns(setup: Setup, prompt: Prompt, messages: Messages) -> Generator[Effect, Any, Outcome]:
     """The turns of a conversation that begins with these messages of the prompt."""
     calls, repeated = _CallIds(), _Repeated(setup.texts)

@@ -34,6 +34,11 @@ class Marks:
         """Those of scripts that others know, too."""
         return Marks([mark for key, mark in self._places.items() if key in others._places])
 
+    def past(self, others: Marks) -> Marks:
+        """Those of scripts that stand where others say, or further."""
+        known = others._places
+        return Marks([mark for key, mark in self._places.items() if key in known and mark[1] >= known[key][1]])
+
     def without(self, model: Model) -> Marks:
         return Marks([mark for key, mark in self._places.items() if key != id(model)])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from nbagent.agents.loop import attempted
 from nbagent.agents.plan_reading import read_plan
 from nbagent.agents.thread import Thread, asked, whole
 from nbagent.events import StepFinished, StepStarted
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from nbagent.agents.loop import Setup
-    from nbagent.messages import Piece, Prompt
+    from nbagent.messages import Piece, Prompt, ToolSchema
+    from nbagent.prompt.texts.pack import Texts
     from nbagent.runtime.effects import Effect, Loop
 
 REVISIONS = 3
@@ -32,22 +34,20 @@ _PLANNING_TURNS = 3
 Steps = tuple[str, ...]
 
 
-WAITS = "the plan waits to be run"
-
-
 def plan_and_solve(
-    setup: Setup, *, replan: bool = False, propose: bool = False, steps: Sequence[str] | None = None
+    setup: Setup, *, replan: bool = False, propose: str = "", steps: Sequence[str] | None = None
 ) -> Loop:
     """Plans, does each step with turns and tools of its own, and concludes. k steps take k + 2 model calls at least.
 
     `setup.max_turns` is that of each step. `replan`: whether a step that fails revises what is left of the plan.
-    `propose`: whether it stops, as interrupted, when the plan is made. `steps`: what a person has made of the plan.
+    `propose`: where not empty, it stops when the plan is made, as interrupted for this reason. `steps`: what a person
+    has made of the plan.
     """
     prompt: Prompt = yield Assemble(setup.assembled, setup.tools.schemas)
     work = _Work(setup, prompt)
     made = yield from work.plan()
     if made is None and propose:
-        return Outcome("interrupted", None, WAITS)
+        return Outcome("interrupted", None, propose)
     if made is None:
         yield from work.take(steps)
     while made is None and work.todo:
@@ -59,6 +59,12 @@ def plan_and_solve(
     if not work.done:
         return Outcome("out_of_turns", None, work.failures)
     return (yield from work.conclude())
+
+
+def asking(prompt: Prompt, texts: Texts, tools: tuple[ToolSchema, ...]) -> tuple[Piece, ...]:
+    """What is said to get a plan for what the user asks; the tools are told of, and cannot be called yet."""
+    told = texts.text("plan.tools", tools=catalog(tools)) if tools else ""
+    return texts.pieces("plan.plan", question=asked(prompt), tools=told)
 
 
 def writing(setup: Setup) -> Setup:
@@ -95,13 +101,13 @@ class _Work:
 
     def plan(self) -> Generator[Effect, Any, Outcome | None]:
         """Makes the plan. Where it has no steps, the question is the step."""
-        texts, tools = self._setup.texts, self._setup.tools
-        told = texts.text("plan.tools", tools=catalog(tools.schemas)) if len(tools) else ""
-        return (yield from self._planned(texts.pieces("plan.plan", question=asked(self._prompt), tools=told)))
+        return (yield from self._planned(asking(self._prompt, self._setup.texts, self._setup.tools.schemas)))
 
     def revise(self) -> Generator[Effect, Any, Outcome | None]:
         """Makes new steps in the place of those that are left."""
-        said = self._setup.texts.pieces("plan.replan", failed=self._untold, question=asked(self._prompt))
+        said = self._setup.texts.pieces(
+            "plan.replan", failed=self._untold, plan=_listed(self.todo, self._number + 1), question=asked(self._prompt)
+        )
         return (yield from self._planned(said))
 
     def take(self, steps: Sequence[str] | None) -> Generator[Effect, Any, None]:
@@ -114,7 +120,9 @@ class _Work:
     def _planned(self, said: tuple[Piece, ...]) -> Generator[Effect, Any, Outcome | None]:
         self.version += 1
         yield Mark(StepStarted("plan", self.version))
-        outcome = yield from self._thread.ask(replace(self._planning, read=_reader()), "plan", said)
+        outcome = yield from self._thread.ask(
+            replace(self._planning, read=_reader(is_first=self.version == 1)), "plan", said
+        )
         if outcome.status != "completed":
             yield Mark(StepFinished("plan", self.version, "failed", None, outcome.stop_reason))
             return outcome
@@ -130,7 +138,7 @@ class _Work:
         title, self._number = self.todo.pop(0), self._number + 1
         yield Mark(StepStarted("execute", self._number, title))
         said = self._told(title)
-        outcome = yield from self._thread.ask(self._doing, f"step {self._number}", said)
+        outcome = yield from attempted(self._thread.ask(self._doing, f"step {self._number}", said))
         if outcome.status == "completed":
             self._thread.keep(said, outcome.said)
             self.done, self._untold, self._is_told = self.done + 1, (), True
@@ -138,7 +146,7 @@ class _Work:
             return False
         reason = outcome.stop_reason
         self._failures.append(f"step {self._number} failed: {reason}")
-        self._untold += self._setup.texts.pieces("plan.failed", number=str(self._number), reason=reason)
+        self._untold += self._setup.texts.pieces("plan.failed", number=str(self._number), step=title, reason=reason)
         yield Mark(StepFinished("execute", self._number, "failed", None, reason))
         return True
 
@@ -147,8 +155,8 @@ class _Work:
         texts, number = self._setup.texts, str(self._number)
         if self._is_told:
             return texts.pieces("plan.step", failed=self._untold, number=number, step=title)
-        plan = "\n".join([f"{n}. {step}" for n, step in enumerate([title, *self.todo], self._number)])
-        if not self.done and self.version == 1:
+        plan = _listed([title, *self.todo], self._number)
+        if not self.done:
             question = asked(self._prompt)
             return texts.pieces(
                 "plan.begin", question=question, plan=plan, failed=self._untold, number=number, step=title
@@ -167,6 +175,10 @@ class _Work:
         return Outcome("completed", outcome.final_output, self.failures, outcome.said)
 
 
+def _listed(steps: Sequence[str], first: int) -> str:
+    return "\n".join([f"{number}. {step}" for number, step in enumerate(steps, first)]) or "-"
+
+
 class _Steps(Struct, frozen=True):
     """A reading of a plan, as a loop takes it."""
 
@@ -174,7 +186,7 @@ class _Steps(Struct, frozen=True):
     repairs: tuple[str, ...] = ()
 
 
-def _reader() -> Callable[[str], Any]:
+def _reader(*, is_first: bool) -> Callable[[str], Any]:
     """Reads a plan. Where the model has been told once that its plan cannot be read, it is asked no more."""
     failures = 0
 
@@ -186,7 +198,10 @@ def _reader() -> Callable[[str], Any]:
             failures += 1
             if failures == 1:
                 raise
-            return _Steps({"steps": ()}, ("no plan could be read, so the task is the only step",))
+            return _Steps(
+                {"steps": ()},
+                ("no plan could be read, so " + ("the task is the only step" if is_first else "no step is left"),),
+            )
         return _Steps({"steps": plan.steps}, plan.repairs)
 
     return read

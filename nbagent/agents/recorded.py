@@ -12,11 +12,11 @@ from nbagent.messages import Piece
 from nbagent.prompt.inputs import Inputs
 
 if TYPE_CHECKING:
-    from nbagent.models.model import Model
     from collections.abc import Generator, Sequence
 
     from nbagent.agents.runner import Runner
     from nbagent.events import StreamEvent
+    from nbagent.models.model import Model
 
 
 def started_of(events: Sequence[Event]) -> RunStarted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nbagent.agents.loop import take_turns
+from nbagent.agents.loop import attempted, take_turns
 from nbagent.agents.plan import writing
 from nbagent.agents.thread import Thread, whole
 from nbagent.agents.verdict import passes
@@ -68,7 +68,7 @@ class _Reflection:
         critic = Thread(self._prompt, system=texts.pieces("reflection.critic"))
         answer = (Piece(self._answer.said, _ANSWER),)
         said = texts.pieces("reflection.critique", question=whole(self._prompt), answer=answer, signal=signal)
-        outcome = yield from critic.ask(self._judging, "critique", said)
+        outcome = yield from attempted(critic.ask(self._judging, "critique", said))
         if outcome.status != "completed":
             yield Mark(StepFinished("critique", number, "failed", None, outcome.stop_reason))
             return self.ended(f"no critique in round {number}: {outcome.stop_reason}")
@@ -84,7 +84,7 @@ class _Reflection:
         author = Thread(self._prompt)
         author.keep(whole(self._prompt), self._answer.said)
         said = self._texts.pieces("reflection.refine", critique=(Piece(self._critique, _CRITIQUE),))
-        outcome = yield from author.ask(self._writing, "refine", said)
+        outcome = yield from attempted(author.ask(self._writing, "refine", said))
         return (yield from self._written("refine", number, outcome))
 
     def _written(

@@ -17,13 +17,13 @@ from nbagent.agents.hook import hooks_of
 from nbagent.agents.hooks import RunHooks
 from nbagent.agents.loop import Setup
 from nbagent.agents.prompting import Prompting
-from nbagent.agents.recorded import after, scripts_at, started_of
 from nbagent.agents.recorded import inputs_of as recorded_inputs
+from nbagent.agents.recorded import scripts_at, started_of
 from nbagent.agents.runs import Runs
 from nbagent.agents.surroundings import Surroundings
 from nbagent.agents.task import Images, Task
 from nbagent.errors import ConfigError
-from nbagent.events import Event, RunStarted
+from nbagent.events import Event, RunFinished, RunStarted
 from nbagent.messages import Message, Segment
 from nbagent.models.model import position
 from nbagent.prompt.inputs import Inputs, Text
@@ -181,8 +181,6 @@ class Runner(ABC):
         conversation = Conversation() if task.is_alone else self._conversation(task.scope)
         with interrupts(awaited=awaited):  # a memory may fail, and then no run has begun
             history = prompting.context.newest(conversation.told(task.key))
-        if begun:
-            after(self, begun).go()
         exchange = None if task.is_alone else conversation.open(task.key, () if nest else self.models, goes_on=goes_on)
         number = self._runs.begin()
         run = self._run(task, history, nest, begun, loop or self._loop)
@@ -215,8 +213,10 @@ class Runner(ABC):
     @contextmanager
     def _rerun(self, events: tuple[Event, ...], unknown: Unknown, output_schema: Any) -> Generator[Run]:
         """A run over recorded events, with the scripts where they leave them; afterwards they are where they were."""
+        if unknown == "run_again" and isinstance(events[-1], RunFinished) and events[-1].status == "interrupted":
+            events = events[:-1]  # what it waited for is decided
         started = started_of(events)
-        task = self._task(recorded_inputs(started), output_schema=output_schema)
+        task = self._task(recorded_inputs(started), output_schema=output_schema, retries=started.retries)
         with scripts_at(self, events):
             loop = self._between_checks(self._loop, task, started, events)
             hooks = self._asked(task.scope)
@@ -261,7 +261,7 @@ class Runner(ABC):
         said = tuple([Segment("user", "task", piece.text, piece.source) for piece in asked.task])
         return RunStarted(
             run_id, self.name, model.name, model.mode, self.max_turns, said, history, task.images, position(model),
-            asked.fields, tuple([position(inner) for inner in self.models[1:]]),
+            asked.fields, tuple([position(inner) for inner in self.models[1:]]), task.retries,
         )  # fmt: skip
 
     def _remember(self, result: RunResult) -> None:

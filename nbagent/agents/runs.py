@@ -54,15 +54,20 @@ class Runs:
 
     def keep(self, result: RunResult, number: int) -> None:
         self.results[number] = result
-        self.results.pop(number - KEPT, None)
+        while len(self.results) > KEPT:  # of runs side by side, those that end last need not be the newest
+            del self.results[min(self.results)]
         if number >= self._newest:  # of runs side by side, the one that began last is the newest
             self.last, self._newest = result, number
 
     def fork(self, agent: str) -> Runs:
         """The same conversations for another agent, which go on apart; it has done nothing yet."""
-        if self._store is not None and agent == self._agent:
+        store = self._store
+        if store is not None and agent == self._agent:
             raise ConfigError("fork: with a session store the new agent needs a name of its own; give one")
-        made = Runs(agent, self._store)
-        for scope, conversation in self.conversations.items():
-            conversation.copied_to(made.conversation(scope))
+        if store is not None and store.scopes(agent):
+            raise ConfigError(f"fork: the session store holds conversations of an agent {agent!r}; give another name")
+        made = Runs(agent, store)
+        stored = () if store is None else store.scopes(self._agent)
+        for scope in dict.fromkeys([*self.conversations, *stored]):
+            self.conversation(scope).copied_to(made.conversation(scope))
         return made

@@ -12,9 +12,10 @@ import msgspec
 
 from nbagent.agents.conversation import Conversation, Exchange
 from nbagent.agents.marks import Marks
-from nbagent.errors import ConfigError
+from nbagent.errors import ConfigError, MemoryFailed
 from nbagent.messages import Message
 from nbagent.redact import redact
+from nbagent.text import sound
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -30,7 +31,8 @@ class SessionStore:
 
     folder: where; made when something is said. The files are only ever appended to, a line for each exchange that was
     made, made again or taken back; keys and passwords that are known here are masked in them. A scope has to be a text.
-    Several processes may read the same folder; of two that go on with the same conversation, each knows its own.
+    Several processes may read the same folder; of two agents that go on with the same conversation, the one that does
+    so second is refused.
 
     Source: agentmaker's `SessionStore`.
     """
@@ -39,10 +41,13 @@ class SessionStore:
         self.folder = Path(folder)
 
     def conversation(self, agent: str, scope: Hashable) -> Conversation:
-        """What is on disk, and where it goes on. Raises ConfigError for a file that is no session."""
+        """What is on disk, and where it goes on. Raises ConfigError for a file that is no session, and
+        MemoryFailed where it cannot be read.
+        """
         path = self.folder / _file(agent) / f"{_named(scope)}{_SUFFIX}"
-        conversation = Conversation(_Written(path))
-        conversation.exchanges += _read(path)
+        exchanges, size = _read(path)
+        conversation = Conversation(_Written(path, size))
+        conversation.exchanges += exchanges
         return conversation
 
     def scopes(self, agent: str) -> tuple[Hashable, ...]:
@@ -77,8 +82,29 @@ def _file(name: str) -> str:
 class _Written:
     """Where a conversation is written to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, size: int) -> None:
         self._path = path
+        self._size = size
+        """How large the file was when it was read or written here."""
+        self._lines: list[bytes] = []
+        """What could not be written yet."""
+
+    def check(self) -> None:
+        """Raises ConfigError where another one has written to the file: the places in it are no longer known here."""
+        if self._found not in (0, self._size):
+            agent, scope = self._path.parent.name, self._path.name.removesuffix(_SUFFIX)
+            raise ConfigError(
+                f"session_store: {unquote(agent)}/{unquote(scope)}: another agent goes on with this conversation; make "
+                "this agent anew to go on with what that one has said, or give it a name or a scope of its own"
+            )
+
+    @property
+    def _found(self) -> int:
+        """How large the file is; 0 without one."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
 
     def put(self, place: int, exchange: Exchange) -> None:
         said = [cast("dict[str, Any]", msgspec.to_builtins(message)) for message in exchange.messages]
@@ -90,10 +116,23 @@ class _Written:
         self._append({"keep": length})
 
     def _append(self, line: dict[str, Any]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a+b") as file:
-            _drop_a_torn_line(file)
-            file.write(f"{json.dumps(line, ensure_ascii=False)}\n".encode())
+        self._lines.append(sound(f"{json.dumps(line, ensure_ascii=False)}\n").encode())
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self.check()
+            self._write()
+        except OSError as error:
+            folder, why = self._path.parent, error.strerror or type(error).__name__
+            raise MemoryFailed(f"what was said cannot be written to the session store {folder}: {why}") from error
+
+    def _write(self) -> None:
+        try:
+            with self._path.open("a+b") as file:
+                _drop_a_torn_line(file)
+                file.write(b"".join(self._lines))
+            self._lines.clear()
+        finally:
+            self._size = self._found
 
 
 def _drop_a_torn_line(file: BinaryIO) -> None:
@@ -119,20 +158,26 @@ def _key(said: Any) -> Hashable:
     return tuple([_key(part) for part in cast("list[Any]", said)]) if isinstance(said, list) else said
 
 
-def _read(path: Path) -> list[Exchange]:
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")
+def _read(path: Path) -> tuple[list[Exchange], int]:
+    """The exchanges, and how large the file is."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return [], 0
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise MemoryFailed(f"the session store {path.parent} cannot be read: {why}") from error
+    lines = data.split(b"\n")
     exchanges: list[Exchange] = []
     for number, line in enumerate(lines, 1):
         try:
             if line:
-                _apply(json.loads(line), exchanges)
+                _apply(json.loads(line.decode()), exchanges)
         except (ValueError, KeyError, TypeError, IndexError, msgspec.ValidationError) as error:
             if number == len(lines):
                 break  # the process ended while it wrote this one
             raise ConfigError(f"session_store: {path.name}, line {number}: not a line of a session ({error})") from None
-    return exchanges
+    return exchanges, len(data)
 
 
 def _apply(line: dict[str, Any], exchanges: list[Exchange]) -> None:

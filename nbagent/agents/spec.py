@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -99,6 +99,15 @@ class AgentSpec(BaseModel):
         if self.script is not None and self.model is not None:
             raise ConfigError("script and model: a script is the model; keep one of them")
 
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """pydantic's, with the errors of `AgentSpec(…)`."""
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            first = error.errors()[0].get("ctx", {}).get("error")
+            raise (first if isinstance(first, ConfigError) else ConfigError(f"AgentSpec: {_told(error)}")) from None
+
     def __str__(self) -> str:
         from nbagent.agents.spec_text import cell_text
 
@@ -111,7 +120,10 @@ class AgentSpec(BaseModel):
         return yaml_text(self)
 
 
-_LISTS = ("tools", "memories", "retrievers", "input_guardrails", "output_guardrails", "hooks", "examples")
+_LISTS = (
+    "script", "tools", "memories", "retrievers", "input_guardrails", "output_guardrails", "hooks", "examples",
+    "formatters", "pull_keys", "push_keys", "instructions", "prompt_template", "system_prompt",
+)  # fmt: skip
 
 
 def build_agent(spec: AgentSpec, namespace: Mapping[str, Any] | None = None) -> BaseAgent:

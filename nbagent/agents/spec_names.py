@@ -5,7 +5,6 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.base import BaseAgent
 from nbagent.errors import ConfigError
 from nbagent.models.model import Model
 from nbagent.prompt.output import type_named
@@ -36,13 +35,13 @@ def resolved(spec: AgentSpec, namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(one: Any, namespace: Mapping[str, Any], field: str) -> Any:
-    value = found(one.removeprefix(AGENT), namespace, field) if isinstance(one, str) else one
-    return as_tool_of(value) if field == "tools" else value
+    return found(one.removeprefix(AGENT), namespace, field) if isinstance(one, str) else one
 
 
 def as_tool_of(value: Any) -> Any:
     """An agent as a tool; everything else as it is."""
-    return value.as_tool() if isinstance(value, BaseAgent) else value
+    as_tool = None if isinstance(value, type) else getattr(value, "as_tool", None)
+    return as_tool() if callable(as_tool) else value
 
 
 def found(path: str, namespace: Mapping[str, Any], field: str) -> Any:

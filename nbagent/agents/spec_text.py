@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.spec_values import WRITERS, NoText, plain
+from nbagent.agents.spec_values import WRITERS, NoText, is_variable, kind_of, no_text, once
 from nbagent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def cell_text(spec: AgentSpec) -> str:
     said, objects = _said(spec)
     if spec.strategy in _MAGICS:
         said.pop("strategy", None)
-    name = spec.name if spec.name.isidentifier() else ""
+    name = spec.name if is_variable(spec.name) else ""
     if not name:
         objects.insert(0, ("name", f"{spec.name!r}, which is no name of a variable"))
     comments = "".join([f"# {field}: {what}, given in Python\n" for field, what in objects])
@@ -34,6 +34,8 @@ def cell_text(spec: AgentSpec) -> str:
 def yaml_text(spec: AgentSpec) -> str:
     """YAML. Raises ConfigError for what has no text."""
     said, objects = _said(spec)
+    if not is_variable(spec.name):
+        objects.insert(0, ("name", f"the name {spec.name!r}"))
     if objects:
         field, what = objects[0]
         raise ConfigError(f"{field}: {what} cannot be written as YAML; give it in Python, with build_agent(spec)")
@@ -45,15 +47,17 @@ def _said(spec: AgentSpec) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     objects: list[tuple[str, str]] = []
     for field, info in type(spec).model_fields.items():
         value = getattr(spec, field)
-        if field == "name" or value is None or value == info.default:
+        if field == "name" or value is None or (isinstance(value, bool | str) and value == info.default):
             continue
         try:
-            written = WRITERS.get(field, plain(field))(value)
+            written = WRITERS[field](value) if field in WRITERS else no_text(value)
             if "context" in written:  # memories and retrievers have one key
-                written["context"] = [*said.get("context", ()), *written["context"]]
+                written["context"] = once([*said.get("context", ()), *written["context"]])
             said |= written
         except NoText as error:
             objects.append((field, str(error)))
+        except (ConfigError, TypeError, ValueError, AttributeError):  # what no agent can be built of
+            objects.append((field, kind_of(value)))
     return said, objects
 
 

@@ -74,4 +74,5 @@ def _describes(agent: BaseAgent) -> str:
     if agent.description:
         return agent.description
     said = shown(agent.prompting.blueprint.system).strip().partition("\n\n")[0]
-    return " ".join(said.split()) or f"Give a task to {agent.name}, another agent."
+    about = f"Gives a task to {agent.name}, another agent"
+    return f"{about}. It was told: {' '.join(said.split())}" if said else f"{about}."

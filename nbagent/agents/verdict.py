@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
+from nbagent.agents.doubt import DOUBT, TAKES_BACK
 from nbagent.errors import ConfigError
 from nbagent.prompt.formatters.thinking import without_thinking
 
@@ -17,41 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_LABEL = 30
-"""How many characters the label of a verdict has at most; and MAX_LABEL_WORDS words."""
-MAX_LABEL_WORDS = 4
+"""How many characters the label of a verdict has at most."""
 MAX_AROUND = 12
 """How many CJK characters may stand around a signal."""
 
-_MARKS = "\"'`*_<>¡\u200b\ufeff"
-"""What may surround a verdict on both sides; so may blanks, and all brackets and quotes that Unicode knows as such."""
-_LIST_MARKS = "#-‐‑‒–—•"
+# All of these are about folded text, which has no capitals, no wide forms, and U+2010 for U+2011.
+_DASHES = "-‐‒–—"
+_MARKS = "\"'`*_<>¡"
+"""What may surround a verdict on both sides; so may blanks, what is not seen, and brackets and quotes of any kind."""
+_LIST_MARKS = f"#•{_DASHES}"
 """What may stand in front, too: at the end these would be a part of it, as in `A-` and `C#`."""
 _FULL_STOPS = ".!。։۔።।॥"
 """What may end a verdict. A question mark does not: a question is no verdict. Nor does a comma or a colon."""
-_BETWEEN = re.compile(r"[\s_*`\-‐‑‒–—]+")
-_OPEN_BOX = re.compile(r"\[\s*\]|[☐❌✗✘]")
+_BETWEEN = re.compile(rf"[\s_*`{re.escape(_DASHES)}]+")
+_OPEN_BOX = re.compile(r"\[ *\]")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _CJK = r"々〇\u3041-\u3096\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 _AROUND = re.compile(rf"[\s{_CJK}]{{1,{MAX_AROUND + 1}}}")
 _LETTER = rf"[^\W{_CJK}]"
 """Of a script that writes blanks between words."""
-
-_TAKEN_BACK = re.compile(
-    r"\b(?:not|cannot|but|however|although|though|except|unless|until|if|once|must|should|yet|wait)\b|n['’]t\b"
-    r"|但|不过|然而|可是|只是|除非|如果|若|假如|否则|尚|仍|未|不是|并非|并不|还没|还不|还有|还需|还要|应该|必须"
-    r"|しかし|ただし|まだ|もし|않|아니|아직|하지만"
-    r"|\b(?:nicht|aber|jedoch|wenn|pas|mais|sauf|pero|salvo|mas|não|ma|не|но|если)\b"
-)
-"""What says, behind a verdict, that it does not hold. `No changes needed` says no such thing."""
-_DOUBT = re.compile(
-    rf"{_TAKEN_BACK.pattern}"
-    r"|\b(?:no|non|never|neither|nor|hardly|barely|almost|nearly|without|far|lacks?|missing|false|fail\w*|wrong|when"
-    r"|would|could|might|may|be|becomes?|is it|kein\w*|noch|nie|sans|sin|sem|nunca|нет|без)\b"
-    r"|[不没沒无無非别別否勿莫难難拒绝絕吗嗎么麼呢谁誰哪如倘假错錯误誤除才就则則即只须須需必要待等将將会會应應可能几幾乎近差缺少欠距离離"
-    r"似仍尚还還暂暫曾望求而却卻虽雖]"
-    r"|ない|なし|ません|なら|たら|れば|けど|ほぼ|か|못|아닌|아닙|없|미|불|면|까|지만|거의|(?:^|\s)안\s"
-)
-"""What makes no verdict of a signal that it leads to or surrounds: it denies, asks, sets a condition, comes close."""
 
 
 def passes(critique: str, signals: Sequence[str]) -> bool:
@@ -63,8 +48,8 @@ def passes(critique: str, signals: Sequence[str]) -> bool:
     Then a **verdict** is the signal
 
     - alone; or
-    - behind one label and a colon: `Verdict: GOOD ENOUGH`. The label has at most 4 words and 30 characters, and no
-      doubt in it; or
+    - behind one label and a colon: `Verdict: GOOD ENOUGH`. The label has at most 30 characters, letters and digits, and
+      no doubt in it; or
     - among at most 12 CJK characters that have no doubt in them: `答案已达最佳了`.
 
     Anything else beside it, a question mark too, makes it none. The critique passes where
@@ -72,11 +57,10 @@ def passes(critique: str, signals: Sequence[str]) -> bool:
     - all of it is a verdict; or
     - its last line is one, and no doubt leads to it. The line above leads to it where it ends with a colon, or is right
       above and neither ends a sentence nor is an item of a list (`This is not yet`, line end, `GOOD ENOUGH`); or
-    - its first line is one, and nothing below takes it back: no `but`, `if` or `not`, and no line that names a signal
-      and is no verdict.
+    - its first line is one, and nothing below takes it back: no `but`, `if` or `not`, and no signal.
 
-    Lines of marks only do not count. A doubt is a word that denies, asks, sets a condition or says almost; those of
-    English and Chinese are known, and the commonest of some other languages.
+    Lines of marks only do not count; `[ ]`, the open box of a list, is no mark. A doubt is a word that denies, asks,
+    sets a condition or says almost; those of English and Chinese are known, and the commonest of some other languages.
 
     signals: at least one, and none of them empty. Raises ConfigError otherwise.
     """
@@ -99,30 +83,28 @@ def _wanted(signals: Sequence[str]) -> tuple[str, ...]:
 
 def _ends(lines: list[tuple[int, str]], wanted: tuple[str, ...]) -> bool:
     """Whether the last line is a verdict, and no doubt leads to it."""
-    number, last = lines[-1]
-    if len(lines) == 1 or not _is_verdict(last, wanted):
-        return _is_verdict(last, wanted)
-    before, above = lines[-2]
-    is_item = _LIST_ITEM.match(above) and not last[:1].isspace()
+    return _is_verdict(lines[-1][1], wanted) and not (len(lines) > 1 and _is_doubted(lines[-2], lines[-1]))
+
+
+def _is_doubted(before: tuple[int, str], last: tuple[int, str]) -> bool:
+    """Whether the line before the last one leads to it, with a doubt."""
+    number, above = before
+    is_item = _LIST_ITEM.match(above) and not last[1][:1].isspace()
     ending = above[: _end(above, "")][-1:]
-    goes_on = number - before == 1 and not is_item and ending not in f"{_FULL_STOPS}?"
-    return not ((goes_on or ending == ":") and _DOUBT.search(above))
+    goes_on = last[0] - number == 1 and not is_item and ending not in f"{_FULL_STOPS}?"
+    return (goes_on or ending == ":") and bool(DOUBT.search(above))
 
 
 def _begins(lines: list[tuple[int, str]], wanted: tuple[str, ...]) -> bool:
     """Whether the first line is a verdict, and nothing below takes it back."""
-    if not _is_verdict(lines[0][1], wanted):
-        return False
     named = re.compile(f"(?<!{_LETTER})(?:{'|'.join(map(re.escape, wanted))})(?!{_LETTER})")
-    below = [line for _, line in lines[1:]]
-    return not any(
-        _TAKEN_BACK.search(line) or (named.search(_bare(line)) and not _is_verdict(line, wanted)) for line in below
+    (_, first), *below = lines
+    return _is_verdict(first, wanted) and not any(
+        TAKES_BACK.search(line) or named.search(_bare(line)) for _, line in below
     )
 
 
 def _is_verdict(text: str, wanted: tuple[str, ...]) -> bool:
-    if _OPEN_BOX.search(text):
-        return False
     said = _bare(text)
     label, _, rest = said.partition(":")
     told = _bare(rest) if _is_label(_bare(label)) else ""
@@ -130,19 +112,19 @@ def _is_verdict(text: str, wanted: tuple[str, ...]) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    is_short = len(text) <= MAX_LABEL and 0 < len(text.split()) <= MAX_LABEL_WORDS
-    return is_short and all(category(char)[0] in "LMNZ" for char in text) and not _DOUBT.search(text)
+    is_plain = all(category(char)[0] in "LMNZ" for char in text)
+    return 0 < len(text) <= MAX_LABEL and is_plain and not DOUBT.search(text)
 
 
 def _is_signal(said: str, signal: str) -> bool:
     before, found, behind = said.partition(signal)
     around = f"{before} {behind}"
-    return bool(found) and (around == " " or bool(_AROUND.fullmatch(around) and not _DOUBT.search(around)))
+    return bool(found) and (around == " " or bool(_AROUND.fullmatch(around) and not DOUBT.search(around)))
 
 
 def _folded(text: str) -> str:
-    """The text without the differences of case and width."""
-    return normalize("NFKC", normalize("NFKC", text).casefold())
+    """The text without the differences of case and width; a box of a list that is open is no pair of brackets."""
+    return _OPEN_BOX.sub("☐", normalize("NFKC", text).casefold())
 
 
 def _bare(text: str) -> str:
@@ -162,4 +144,4 @@ def _end(text: str, stops: str) -> int:
 
 
 def _is_mark(char: str) -> bool:
-    return char.isspace() or char in _MARKS or category(char) in ("Ps", "Pe", "Pi", "Pf")
+    return char.isspace() or char in _MARKS or category(char) in ("Ps", "Pe", "Pi", "Pf", "Cf")

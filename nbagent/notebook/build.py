@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.agents.base import BaseAgent
-from nbagent.agents.spec import TURNS, AgentSpec, assembled
+from nbagent.agents.spec import REACT, TURNS, AgentSpec, assembled
 from nbagent.agents.spec_names import as_tool_of
 from nbagent.errors import CellError, ConfigError, ToolDefinitionError
+from nbagent.messages import Piece
 from nbagent.notebook.described import place_of, prompt_options
 from nbagent.notebook.fields import AGENT, Budget, is_path
 from nbagent.notebook.look_up import look_up
@@ -99,6 +101,9 @@ def _described(
         "limits": limits_of(spec, kept),
         "retry": existing.retry if existing else None,
     }
+    if kept is not None and cell.strategy not in (None, "react"):
+        options |= _without_react(options)
+    _refuse_unknown_tools(spec, options["tools"], bool(options.get("memories") or options.get("retrievers")))
     try:
         return assembled(AgentSpec(spec.name, strategy, model=model, **options)), anew
     except CellError:
@@ -107,6 +112,30 @@ def _described(
         if cell.strategy == "react" or spec.replan:
             raise CellError(str(error)) from None
         raise
+
+
+def _without_react(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The system prompt without the style of a strategy that the agent no longer has."""
+    said: dict[str, Any] = {key: options.get(key) for key in ("system_prompt", "instructions")}
+    return {
+        key: _without_style(cast("Iterable[Any]", parts)) for key, parts in said.items() if isinstance(parts, tuple)
+    }
+
+
+def _without_style(parts: Iterable[Any]) -> tuple[Any, ...] | None:
+    return tuple([one for one in parts if not (isinstance(one, Piece) and one.source.detail == REACT)]) or None
+
+
+def _refuse_unknown_tools(spec: CellSpec, tools: ToolRegistry, asks_context: bool) -> None:
+    """Names in `allow` and `deny` that no tool has: a misspelt one would let pass what it is meant to stop."""
+    known: list[str] = [*tools.names, *(("list_context_sources", "retrieve_context") if asks_context else ())]
+    for key in ("allow", "deny"):
+        said: tuple[str, ...] = getattr(spec, key) or ()
+        for name in said:
+            if name not in known:
+                near = "".join(get_close_matches(name, known, n=1))
+                hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known) or 'none'}"
+                raise CellError(f"{key}: the agent has no tool {name!r}; {hint}")
 
 
 def _turns(strategy: str, kept: BaseAgent | None) -> int:

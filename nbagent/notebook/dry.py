@@ -58,12 +58,12 @@ def shown_again(
     agent: BaseAgent, number: int | None = None, namespace: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
     """The prompt of a run, and the request that it would make with what the agent is now, as a MIME bundle."""
-    prompt, run = prompt_of(agent, number), Trace.of(_run(agent, number).events)
+    prompt, run = agent.opening(prompt_of(agent, number)), Trace.of(_run(agent, number).events)
     bodies = [
         Wire(wire.protocol, wire.text, "with the agent as it is now") for wire in wires(agent, agent.request(prompt))
     ]
     which = agent.name if number is None else f"{agent.name}@{number}"
-    note, command = "sent" if run.turns else "not sent", f"%prompt {which} --to FILE"
+    note, command = "sent" if run.all_turns else "not sent", f"%prompt {which} --to FILE"
     return dry_bundle(Dry(agent.name, run.model, run.mode, note, _placed(agent, prompt, namespace), bodies, command))
 
 

@@ -164,7 +164,10 @@ def read_language(node: Node, where: str) -> str:
 
 
 def read_texts(node: Node, where: str) -> dict[str, str]:
-    """Texts by their key."""
+    """Texts by their key, or their JSON (`--texts '{"reflection.signal": "OK"}'`)."""
+    if isinstance(node, Scalar) and node.text.strip().startswith("{"):
+        found: Any = read_params(node, where)
+        node = Table({key: Scalar(str(one), True, node.line) for key, one in found.items()}, node.line)
     if not isinstance(node, Table):
         raise CellError(f"{where} must be a mapping such as `{{reflection.signal: OK}}`; got {_shown(node)}.")
     return {key: read_text(one, f"Cell line {one.line}: `{key}`") for key, one in node.entries.items()}

@@ -51,14 +51,16 @@ def look_after(line: LineCell, namespace: Mapping[str, Any], bind: MutableMappin
 
 
 def _listed(namespace: Mapping[str, Any]) -> str:
-    found = [namespace[name] for name in agents(namespace)]
-    return "\n".join(line for agent in found for line in _lines(agent)) or "there are no agents yet"
+    return "\n".join(line for name in agents(namespace) for line in _lines(name, namespace[name])) or _NONE
 
 
-def _lines(agent: BaseAgent) -> list[str]:
+_NONE = "there are no agents yet"
+
+
+def _lines(name: str, agent: BaseAgent) -> list[str]:
     """An agent, and its conversations where there are several."""
     said = count(len(agent.history), "message")
-    head = f"{agent.name} · {agent.strategy} · {inline(agent.model.name)} · {said}"
+    head = f"{name} · {agent.strategy} · {inline(agent.model.name)} · {said}"
     others = [scope for scope in agent.scopes if scope != agent.scope]
     return [
         head, *[f"  {inline(str(scope))} · {count(len(agent.get_history(scope)), 'message')}" for scope in others]

@@ -70,7 +70,9 @@ def _named(found: LineMagic) -> LineMagic:
         return found
     if not word.isidentifier():
         raise CellError("Magic line: `%agent` begins with the agent's name, then the task: `%agent agent What's up?`.")
-    if (option := task.split(maxsplit=1)[:1]) and option[0].partition("=")[0] in (*_SPELLINGS, "-h", "--help"):
+    words = task.split()
+    option = [w for w in words[:1] if re.match("--?[A-Za-z]", w)] + [w for w in words[-1:] if w in _SPELLINGS]
+    if option:
         raise CellError(f"Magic line: `{option[0]}` stands behind the name; options of `%agent` stand before it.")
     return LineMagic(Options({**found.options.said, "name": word}), task)
 

@@ -7,7 +7,7 @@ from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from nbagent.events import Event, StepFinished, StepStarted, StreamEvent, Waiting, is_fleeting
+from nbagent.events import Event, RunStarted, StepStarted, StreamEvent, Waiting, is_fleeting
 from nbagent.views.bundle import bundle, figures
 from nbagent.views.safe import visible
 from nbagent.views.words import waiting
@@ -25,8 +25,8 @@ def show(shell: InteractiveShell, data: dict[str, Any], metadata: dict[str, Any]
     shell.display_pub.publish(data, metadata)  # pyright: ignore[reportUnknownMemberType]
 
 
-LOOK = 0.3
-"""Seconds between two looks at a run that goes on."""
+SHARE = 10
+"""So many times as long as it takes to show a run that goes on, it is not shown again: ten steps in a blink are not."""
 
 
 class Output:
@@ -36,10 +36,13 @@ class Output:
     def __init__(self, shell: InteractiveShell, *, quiet: bool) -> None:
         self._shell = shell
         self._watched = not quiet and somebody_is_there(shell)
+        self._changes = self._watched and getattr(shell, "kernel", None) is not None
+        """Whether what was displayed can be displayed anew; a terminal would show both."""
         self._quiet = quiet
         self._id = ""
         self._events: list[Event] = []
-        self._shown = 0.0
+        self._next = 0.0
+        """When a run that goes on may be shown again."""
 
     def take(self, event: StreamEvent) -> None:
         """Looks at what happens."""
@@ -48,14 +51,17 @@ class Output:
         if isinstance(event, Waiting):
             self._publish({"text/plain": waiting(event)})
         elif not is_fleeting(event):
+            if isinstance(event, RunStarted):  # of a plan that is gone on with, everything comes again
+                self._events.clear()
             self._events.append(event)  # pyright: ignore[reportArgumentType]  # what is not fleeting is in the journal
-            if isinstance(event, StepStarted | StepFinished) and monotonic() - self._shown > LOOK:
+            if isinstance(event, StepStarted) and self._changes and monotonic() > self._next:
+                began = monotonic()
                 self._publish(dict(bundle(self._events)))
-                self._shown = monotonic()
+                self._next = monotonic() + SHARE * (monotonic() - began)
 
     async def ask(self, result: RunResult, steps: Sequence[str]) -> tuple[str, ...] | None:
         """What is to be done with a plan that waits: its steps, as they are now; None to leave it, or headless."""
-        if not self._watched:
+        if not self._changes:
             return None
         from nbagent.notebook.live_plan import LivePlan
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from itertools import takewhile
+from operator import eq
 from typing import TYPE_CHECKING, Any, Literal
 
 from nbagent.errors import ConfigError
@@ -68,7 +70,8 @@ def _said(prompt: Prompt) -> list[Any]:
 def _changes(part: PartName, one: Sequence[Any], other: Sequence[Any]) -> Iterable[Change]:
     known: list[Any] = []
     keys = [[_key(item, known) for item in items] for items in (one, other)]
-    same = _common(*keys)  # mostly a conversation that went on; the matcher alone takes quadratic time for it
+    # Mostly it is a conversation that went on; the matcher alone takes quadratic time for what is the same.
+    same = sum(takewhile(bool, map(eq, *keys)))
     if same:
         yield Change(part, "kept", tuple(one[:same]))
     one, other = one[same:], other[same:]
@@ -81,12 +84,6 @@ def _changes(part: PartName, one: Sequence[Any], other: Sequence[Any]) -> Iterab
             yield Change(part, "removed", tuple(one[start:end]))
         if new_end > new_start:
             yield Change(part, "added", tuple(other[new_start:new_end]))
-
-
-def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """With how many equal items both begin."""
-    pairs = zip(one, other, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _key(item: Any, known: list[Any]) -> Any:

@@ -62,7 +62,7 @@ def _one_by_one(invocations: tuple[Invocation, ...]) -> bool:
     """What runs in this thread: a lone one that is not async, and all of them where there are no threads (Pyodide)."""
     if len(invocations) == 1:
         return not invocations[0].tool.is_async
-    return sys.platform == "emscripten" and not any(one.tool.is_async or one.run for one in invocations)
+    return sys.platform == "emscripten" and not any(one.tool.is_async and one.run is None for one in invocations)
 
 
 class _Threads:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, closing
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ConfigError
 from nbagent.runtime.capture import Scope
 from nbagent.runtime.interrupts import interruptible
+from nbagent.tools.failure import is_cancelled, refuse_coroutine
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
@@ -54,11 +53,9 @@ def call(invocation: Invocation) -> Outcome:
     with Scope() as scope:
         try:
             value = invocation.tool.function(*invocation.args, **invocation.kwargs)
+            refuse_coroutine(value, invocation.tool.name)
         except BaseException as raised:  # noqa: BLE001
             error = raised
-    if type(value) is CoroutineType:
-        value.close()
-        error = TypeError(f"{invocation.tool.name} returned a coroutine that nobody awaits: wrap it in an `async def`")
     return Outcome(value, error, scope.printed, scope.fault)
 
 
@@ -69,12 +66,9 @@ async def acall(invocation: Invocation) -> Outcome:
     with Scope() as scope:
         try:
             value = await invocation.tool.function(*invocation.args, **invocation.kwargs)
-        except asyncio.CancelledError as raised:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+        except BaseException as raised:
+            if is_cancelled(raised):
                 raise
-            error = raised
-        except BaseException as raised:  # noqa: BLE001
             error = raised
     return Outcome(value, error, scope.printed, scope.fault)
 

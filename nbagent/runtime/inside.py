@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nbagent.events import RunFinished
@@ -11,13 +11,15 @@ from nbagent.runtime.limits import LimitReached
 from nbagent.runtime.nested import Nest, NestingTool
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from nbagent.events import Event, Nested
     from nbagent.messages import ToolCall
     from nbagent.runtime.calling import Invocation
     from nbagent.runtime.journal import Journal
     from nbagent.runtime.nested import Around, Unknown
+    from nbagent.runtime.run import Run
 
 
 class Inside:
@@ -48,15 +50,23 @@ class Inside:
 
     @contextmanager
     def opened(self, invocations: Sequence[Invocation], calls: Sequence[ToolCall]) -> Generator[None]:
-        """While the body runs, those that are runs are open, in the order of their calls.
+        """While the body runs, those that are runs are open; they are opened and closed in the order of their calls.
 
         Afterwards raises what ends the run around them: `LimitReached` where they have used up what that one may use.
         """
-        with ExitStack() as stack:
+        opened: list[AbstractContextManager[Run]] = []
+        try:
             for one in invocations:
                 if isinstance(one.tool, NestingTool):
-                    one.run = stack.enter_context(one.tool.opened(one.kwargs, self._nest(one.index, calls[one.index])))
+                    made = one.tool.opened(one.kwargs, self._nest(one.index, calls[one.index]))
+                    one.run = made.__enter__()
+                    opened.append(made)
             yield
+        except BaseException as error:
+            _close(opened, error)
+            raise
+        if (failed := _close(opened, None)) is not None:
+            raise failed
         meter = self._around.meter
         if meter is not None and meter.reached:
             raise LimitReached(meter.reached)
@@ -66,3 +76,14 @@ class Inside:
         self.journals[index] = journal = Within(self._journal, self._turn, index)
         recorded = tuple(self._recorded.get(index, ()))
         return Nest(journal, recorded, call.id, self._ids[index], self._around, self._unknown)
+
+
+def _close(opened: Iterable[AbstractContextManager[Run]], error: BaseException | None) -> BaseException | None:
+    """Closes every one, whatever becomes of the others. `error`: what ended their body. Returns what came up first."""
+    first = None
+    for one in opened:
+        try:
+            one.__exit__(None if error is None else type(error), error, error and error.__traceback__)
+        except BaseException as caught:  # noqa: BLE001 - those behind it have to be closed, too
+            first = caught if first is None else first
+    return first

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from nbagent.errors import HarnessError
 from nbagent.messages import Observation, ToolCall, ToolFailure
 from nbagent.redact import redact
 from nbagent.text import without_addresses
-from nbagent.tools.failure import headline
+from nbagent.tools.failure import headline, let_through
 from nbagent.tools.serialise import cut, describe, describe_error
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
         raise outcome.fault
     if error is None:
         return _returned(call, tool, outcome)
-    _let_through(error)
+    let_through(error)
     if tool.on_error == "raise" and isinstance(error, StopIteration | StopAsyncIteration):
         # No generator may raise these, and the run is one.
         raise RuntimeError(f"tool {tool.name!r} raised {headline(error)}") from error
@@ -36,18 +35,6 @@ def observe(call: ToolCall, tool: Tool, outcome: Outcome) -> Observation:
     text, traceback = describe_error(error, tool.function)
     failure = ToolFailure("exception", text, traceback)
     return Observation(call.id, text, "error", _printed(outcome, tool), error=failure)
-
-
-def _let_through(error: BaseException) -> None:
-    """Raises what ends the run, also where the tool's error is a group that holds it, or came of it."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        one = waiting.pop()
-        seen.add(id(one))
-        if isinstance(one, KeyboardInterrupt | HarnessError):
-            raise one
-        inner = cast("tuple[BaseException, ...]", getattr(one, "exceptions", ()))  # of a group
-        waiting += [e for e in (*inner, one.__cause__, one.__context__) if e is not None and id(e) not in seen]
 
 
 def _printed(outcome: Outcome, tool: Tool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -84,7 +85,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class PendingAction:
-    """A tool call that waits for a decision."""
+    """A tool call that waits for a decision; or a plan, as the call of a tool of that name."""
 
     tool_name: str
     arguments: str
@@ -145,7 +146,10 @@ class RunResult:
         """What an interrupted run waits for, else None."""
         if not self.interrupted:
             return None
-        return Interrupt(tuple(self._pending()), self.stop_reason)
+        waiting = tuple(self._pending())
+        if not waiting and (steps := [step.title for step in self.plan]):
+            waiting = (PendingAction("plan", json.dumps({"steps": steps}, ensure_ascii=False), "plan"),)
+        return Interrupt(waiting, self.stop_reason)
 
     def _pending(self) -> Iterator[PendingAction]:
         """Calls that were begun and have no result; of a run inside, those that it waits for."""

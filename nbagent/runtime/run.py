@@ -242,6 +242,8 @@ class Run:
         while (failed := self._recording.take_if(ModelFailed)) is not None:
             self.journal.append(failed)
             failures += 1
+            if self._meter is not None:
+                self._meter.add_request()
         return failures
 
     def _ask(self, effect: CallModel, failures: int) -> Generator[Step, None, ModelReply]:
@@ -253,13 +255,13 @@ class Run:
                 return (yield from sent(effect))
             except ModelError as error:
                 failures += 1
-                if self._meter is not None:
-                    self._meter.check(effect.model)
                 seconds = self._retry.wait(error, failures)
                 if seconds is None:
                     raise
                 if self._meter is not None:
+                    self._meter.check(effect.model)
                     self._meter.check_wait(seconds)
+                    self._meter.add_request()
                 self.journal.append(ModelFailed(effect.turn, failures, error.kind, str(error)))
                 yield Pause(effect.turn, failures + 1, seconds, error)
 

@@ -1,10 +1,9 @@
-"""Catalog: what there is to know of tools, for prompts and clients of one's own."""
+"""Catalog: what there is to know of tools, in words, for prompts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -28,13 +27,6 @@ def descriptions(tools: Iterable[ToolSchema]) -> str:
       city: Which city.
     """
     return "\n".join(line for tool in tools for line in _described(tool))
-
-
-def openai_tools(tools: Iterable[ToolSchema]) -> list[dict[str, Any]]:
-    """Each in the form of OpenAI's chat protocol. Copies: whoever changes them changes no tool."""
-    return [{"type": "function", "function": {
-        "name": tool.name, "description": tool.description, "parameters": deepcopy(dict(tool.parameters)),
-    }} for tool in tools]  # fmt: skip
 
 
 def _described(tool: ToolSchema) -> list[str]:

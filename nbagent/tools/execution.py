@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -11,7 +10,7 @@ from pydantic_core import to_json
 from nbagent.errors import FOREIGN, ConfigError
 from nbagent.redact import redact
 from nbagent.tools.arguments import InvalidArguments
-from nbagent.tools.failure import headline, let_through, refuse_coroutine
+from nbagent.tools.failure import headline, is_cancelled, let_through, refuse_coroutine
 from nbagent.tools.response import ToolResponse
 from nbagent.tools.serialise import cut, describe, describe_error
 
@@ -57,7 +56,7 @@ async def aexecute(registry: ToolRegistry, name: str, params: Any) -> ToolRespon
     try:
         value = await ready.call() if ready.tool.is_async else ready.call()
     except BaseException as error:
-        if _is_cancelled(error):
+        if is_cancelled(error):
             raise
         return _failed(ready.tool, error)
     return _returned(ready.tool, value)
@@ -95,9 +94,3 @@ def _failed(tool: Tool, error: BaseException) -> ToolResponse:
     if tool.on_error == "raise" and isinstance(error, Exception):
         raise error
     return ToolResponse.error(describe_error(error, tool.function)[0])
-
-
-def _is_cancelled(error: BaseException) -> bool:
-    """Whether this task is cancelled, and not something that the tool waited for."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0

@@ -1,7 +1,8 @@
-"""Failure: a tool's exception in words, short for the model and whole for people."""
+"""Failure: what a tool raised: whether it ends the run; else in words, short for the model and whole for people."""
 
 from __future__ import annotations
 
+import asyncio
 import linecache
 import traceback
 from types import CoroutineType
@@ -56,6 +57,14 @@ def let_through(error: BaseException) -> None:
             raise one
         inner = cast("tuple[BaseException, ...]", getattr(one, "exceptions", ()))  # of a group
         waiting += [e for e in (*inner, one.__cause__, one.__context__) if e is not None and id(e) not in seen]
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Whether this task is cancelled, and not something that the tool waited for."""
+    if not isinstance(error, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def refuse_coroutine(value: Any, name: str) -> None:

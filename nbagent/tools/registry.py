@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
@@ -121,7 +122,7 @@ class ToolRegistry:
         `names`: of which tools, in which order; None is all of them. Raises ToolDefinitionError for one that is not
         here.
         """
-        return catalog.openai_tools(self._chosen(names))
+        return [deepcopy(tool.as_openai()) for tool in self._chosen(names)]
 
     def execute_tool(self, name: str, params: Mapping[str, Any] | str | None = None) -> ToolResponse:
         """Calls a tool as a model would, outside of a run: arguments are checked, and what it returns becomes text.

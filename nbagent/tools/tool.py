@@ -153,6 +153,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
 
 def as_tool(thing: Any) -> Tool:
     """`thing` as a Tool: a Tool as it is, else a Tool of the callable; raises ToolDefinitionError for anything else."""
+    if not isinstance(thing, Tool | type) and callable(offered := getattr(thing, "as_tool", None)):
+        thing = offered()  # as an agent does
     made: Tool = cast("Tool", thing) if isinstance(thing, Tool) else Tool(thing)
     _ = made.schema  # a method taken from its class, and not from an object, is refused here
     return made

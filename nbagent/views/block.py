@@ -23,6 +23,11 @@ Title = tuple[str | Name, ...]
 """Our words, and names."""
 
 
+def behind(mark: str, text: str) -> Title:
+    """A mark of ours and a text from outside, such as `: no such city`; nothing where there is no text."""
+    return (mark, Name(text)) if text else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A title of our words and of names, and below it text from outside."""

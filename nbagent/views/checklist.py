@@ -126,6 +126,10 @@ class Checklist:
         failed = sum(item.state == "failed" for item in self.items)
         return f"{self.progress} done" + (f", {failed:,} failed" if failed else "")
 
+    def revision_of(self, step: Step) -> Revision | None:
+        """How the plan that a step has made differs from the one before."""
+        return self.revisions.get(step.number) if step.kind == "plan" else None
+
     def lines(self, budget: Budget) -> Iterator[Item | Several]:
         """Those that are whole or have a line of their own, and between them the others."""
         begun = [item for item in self.items if item.step]

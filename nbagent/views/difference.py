@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import groupby, takewhile
+from operator import eq
 from typing import TYPE_CHECKING, Literal
 
 from nbagent.views.safe import visible
@@ -119,7 +120,7 @@ def _compared(old: Sequence[str], new: Sequence[str], budget: _Budget) -> Compar
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many are equal from the beginning."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return sum(takewhile(bool, map(eq, one, other)))
 
 
 def _coarse(before: str, after: str, budget: _Budget) -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.redact import redact
 from nbagent.views import words
-from nbagent.views.block import Block, Name, names_title
+from nbagent.views.block import Block, Name, behind, names_title
 from nbagent.views.html_dry import dry_html
 from nbagent.views.markdown import blocks_markdown
 from nbagent.views.outline import prompt_blocks
@@ -73,8 +73,7 @@ def _outline(dry: Dry) -> Iterator[Block]:
     yield from prompt_blocks(dry.prompt)
     yield Block(0, ("pieces",), "\n".join(map(_line, dry.prompt.spans)))
     for wire in dry.wires:
-        note = (", ", Name(wire.note)) if wire.note else ()
-        yield Block(0, ("request, ", Name(wire.protocol), *note), _shortened(wire.text), "json")
+        yield Block(0, ("request, ", Name(wire.protocol), *behind(", ", wire.note)), _shortened(wire.text), "json")
 
 
 def _names(dry: Dry) -> tuple[str | Name, ...]:

@@ -34,6 +34,17 @@ def classes(name: str, tone: Tone) -> str:
     return f"{name} nbagent-{tone}" if tone else name
 
 
+def collapsible(summary: str, content: str, tone: Tone = "", *, opened: bool = False) -> str:
+    """A part that opens and closes; summary and content are HTML already."""
+    attributes = (f' class="nbagent-{tone}"' if tone else "") + (" open" if opened else "")
+    return f"<details{attributes}><summary>{summary}</summary>{content}</details>"
+
+
+def steps_inside(content: str) -> str:
+    """Steps of a step, or of a run inside."""
+    return f'<div class="nbagent-steps nbagent-sub">{content}</div>'
+
+
 def title_html(title: Title) -> str:
     """A line of our words, and of names as code."""
     return "".join(f"<code>{label(part.text)}</code>" if isinstance(part, Name) else part for part in title)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import words
 from nbagent.views.chart import wide_bar
-from nbagent.views.html import header, root
+from nbagent.views.html import collapsible, header, root
 from nbagent.views.html_message import said, who
 from nbagent.views.html_prompt import prompt_rows
 from nbagent.views.html_row import row
@@ -70,8 +70,7 @@ def _share(tokens: int, whole: int) -> str:
 def _pieces(spans: Sequence[Span], room: Room) -> str:
     most = max((span.tokens for span in spans), default=0) or 1
     rows = room.list(spans, lambda span, part: _piece(span, most, part), "piece")
-    opened = " open" if len(spans) <= _FEW else ""
-    return f"<details{opened}><summary><b>Pieces</b> <small>in tokens, estimated</small></summary>{rows}</details>"
+    return collapsible("<b>Pieces</b> <small>in tokens, estimated</small>", rows, opened=len(spans) <= _FEW)
 
 
 def _piece(span: Span, most: int, room: Room) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.views.chart import columns
 from nbagent.views.growth import Growth
+from nbagent.views.html import collapsible
 from nbagent.views.kinds import legend
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ def growth_html(trace: Trace) -> str:
     growth = Growth.of(trace)
     if growth is None:
         return ""
-    summary = f"<summary><b>Prompt growth</b> <small>{growth.line}</small></summary>"
-    return f'<details>{summary}<div class="nbagent-growth">{_chart(growth)}{_legend(growth)}</div></details>'
+    summary = f"<b>Prompt growth</b> <small>{growth.line}</small>"
+    return collapsible(summary, f'<div class="nbagent-growth">{_chart(growth)}{_legend(growth)}</div>')
 
 
 def _chart(growth: Growth) -> str:

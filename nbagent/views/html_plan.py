@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbagent.views import step_words, words
 from nbagent.views.chart import progress
 from nbagent.views.checklist import LISTED, Item, Revision, Several, State
-from nbagent.views.html import title_html
+from nbagent.views.html import collapsible, steps_inside, title_html
 from nbagent.views.html_row import row
 from nbagent.views.html_turn import said
 from nbagent.views.room import label
@@ -79,20 +79,18 @@ def _called(step: Step) -> Iterator[str]:
 def writing_html(step: Step, place: Place, inner: str) -> str:
     """The planning, or what else comes once. `inner`: what it was told, and its turns."""
     tone = _tone(step, place)
-    said = step_words.about(step, place.trace)
-    revision = place.checklist.revisions.get(step.number) if step.kind == "plan" else None
-    said += f", {revision.line}" if revision else ""
-    said += f": {label(step.reason)}" if step.status == "failed" and step.reason else ""
+    reason = step_words.failure(step)
+    said = place.about(step) + (f": {label(reason)}" if reason else "")
+    revision = place.checklist.revision_of(step)
     toned = ' class="nbagent-toned"' if tone else ""
     title = f"<b>{step_words.step_name(step).capitalize()}</b>" + (f" <small{toned}>{said}</small>" if said else "")
     if revision is not None:
-        call = f"<details><summary><b>Planning call</b></summary>{inner}</details>" if inner else ""
-        inner = f'{_revised(revision)}<div class="nbagent-steps nbagent-sub">{call}</div>'
+        call = collapsible("<b>Planning call</b>", inner) if inner else ""
+        inner = _revised(revision) + steps_inside(call)
+    if inner:
+        return collapsible(title, inner, tone, opened=step.status != "done" or revision is not None)
     classes = f' class="nbagent-{tone}"' if tone else ""
-    if not inner:
-        return f"<div{classes}>{title}</div>"
-    opened = "" if step.status == "done" and revision is None else " open"
-    return f"<details{classes}{opened}><summary>{title}</summary>{inner}</details>"
+    return f"<div{classes}>{title}</div>"
 
 
 def _tone(step: Step, place: Place) -> words.Tone:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbagent.views import words
+from nbagent.views.html import collapsible
 from nbagent.views.html_message import message_html
 from nbagent.views.html_row import details, row
 from nbagent.views.html_tool import tool_html
@@ -33,10 +34,9 @@ def prompt_html(
 ) -> str:
     """A fold that holds the prompt, in so many bytes at most. `note`: more about it. `rest`: how to see what of it had
     no room. Both are HTML of ours."""
-    opened = " open" if _size(prompt) < _LONG and not is_closed else ""
     summary = f"<b>{title.capitalize()}</b>{_gist(prompt, note)}"
     rows = fitted(lambda room: prompt_rows(prompt, room), most, rest)
-    return f"<details{opened}><summary>{summary}</summary>{rows}</details>"
+    return collapsible(summary, rows, opened=_size(prompt) < _LONG and not is_closed)
 
 
 def prompt_rows(prompt: Prompt, room: Room) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import step_words, words
 from nbagent.views.difference import Difference
-from nbagent.views.html import classes, title_html
+from nbagent.views.html import classes, collapsible, steps_inside, title_html
 from nbagent.views.html_turn import note, said
 from nbagent.views.room import label
 from nbagent.views.safe import escape
@@ -38,7 +38,7 @@ def rounds_html(place: Place, body: Callable[[Step], str]) -> str:
 
 
 def _draft(step: Step, place: Place, body: Callable[[Step], str]) -> str:
-    return f"<details open><summary><b>Draft</b>{_state(step, place)}</summary>{body(step)}</details>"
+    return collapsible(f"<b>Draft</b>{_state(step, place)}", body(step), opened=True)
 
 
 def _round(one: Round, place: Place, body: Callable[[Step], str], *, opened: bool) -> str:
@@ -47,21 +47,18 @@ def _round(one: Round, place: Place, body: Callable[[Step], str], *, opened: boo
     if one.after is not None:
         rows += _sides(Difference.of(one.before, one.after))
     calls = "".join(_call(step, place, body) for step in one.steps)
-    attributes = f' class="nbagent-{one.tone}"' if one.tone else ""
-    attributes += " open" if opened or one.critique.status is None else ""
-    title = f"<summary><b>Round {one.number}</b> {badge}</summary>"
-    return f'<details{attributes}>{title}{rows}<div class="nbagent-steps nbagent-sub">{calls}</div></details>'
+    opened = opened or one.critique.status is None
+    return collapsible(f"<b>Round {one.number}</b> {badge}", rows + steps_inside(calls), one.tone, opened=opened)
 
 
 def _call(step: Step, place: Place, body: Callable[[Step], str]) -> str:
     name = step_words.step_name(step).capitalize()
-    opened = " open" if step.status is None else ""
-    return f"<details{opened}><summary><b>{name} call</b>{_state(step, place)}</summary>{body(step)}</details>"
+    return collapsible(f"<b>{name} call</b>{_state(step, place)}", body(step), opened=step.status is None)
 
 
 def _state(step: Step, place: Place) -> str:
-    said = step_words.about(step, place.trace)
-    said += f": {label(step.reason)}" if step.status == "failed" and step.reason else ""
+    reason = step_words.failure(step)
+    said = place.about(step) + (f": {label(reason)}" if reason else "")
     turns = words.count(len(step.turns), "turn")
     return f" <small>{said}{said and ' · '}{turns}</small>"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbagent.views import words
-from nbagent.views.html import classes, header, root, title_html
+from nbagent.views.html import classes, collapsible, header, root, steps_inside, title_html
 from nbagent.views.html_growth import growth_html
 from nbagent.views.html_plan import plan_html, progress_html, writing_html
 from nbagent.views.html_prompt import prompt_html
@@ -93,7 +93,7 @@ def _step(step: Step, place: Place) -> str:
         rest = "the events of its result hold all of it"
         prompt = prompt_html(own.prompt, "prompt", rest, own.after, _OWN)
     inner = prompt + _turns(step.turns, place)
-    return f'<div class="nbagent-steps nbagent-sub">{inner}</div>' if inner else ""
+    return steps_inside(inner) if inner else ""
 
 
 # turns
@@ -107,8 +107,7 @@ def _turns(turns: Sequence[Turn], place: Place) -> str:
         return "".join(drawn)
     before, middle, after = ("".join(part) for part in (drawn[:_FIRST], drawn[_FIRST:-_LAST], drawn[-_LAST:]))
     title = _hidden([turn for row in rows[_FIRST:-_LAST] for turn in (row if isinstance(row, tuple) else (row,))])
-    folded = f'<details><summary>{title}</summary><div class="nbagent-steps">{middle}</div></details>'
-    return before + folded + after
+    return before + collapsible(title, f'<div class="nbagent-steps">{middle}</div>') + after
 
 
 def _left_out(turns: Sequence[Turn], place: Place) -> str:
@@ -116,9 +115,8 @@ def _left_out(turns: Sequence[Turn], place: Place) -> str:
 
 
 def _hidden(turns: Sequence[Turn]) -> str:
-    errors = sum(words.worst(map(words.outcome_of, turn.calls)) == "bad" for turn in turns)
-    failed = f", {words.count(errors, 'turn')} with errors" if errors else ""
-    return f"<b>Turns {turns[0].number} to {turns[-1].number}</b> <small>{len(turns):,} turns{failed}</small>"
+    said = f"{len(turns):,} turns{words.with_errors(turns)}"
+    return f"<b>Turns {turns[0].number} to {turns[-1].number}</b> <small>{said}</small>"
 
 
 def _turn(turn: Turn, place: Place, *, opened: bool) -> str:
@@ -127,10 +125,8 @@ def _turn(turn: Turn, place: Place, *, opened: bool) -> str:
     rows += [_call(turn, index, place) for index in range(len(turn.calls))]
     rows += [said(words.NOTE, text) for text in turn.notes]
     rows += [said(words.REMARK, remark) for remark in turn.remarks]
-    worst = words.worst(map(words.outcome_of, turn.calls))
-    attributes = (f' class="nbagent-{worst}"' if worst else "") + (" open" if opened else "")
     more = f" <small>{about}</small>" if (about := gist(turn)) else ""
-    return f"<details{attributes}><summary><b>Turn {turn.number}</b>{more}</summary>{''.join(rows)}</details>"
+    return collapsible(f"<b>Turn {turn.number}</b>{more}", "".join(rows), words.worst_of(turn), opened=opened)
 
 
 def _call(turn: Turn, index: int, place: Place) -> str:
@@ -148,11 +144,10 @@ def _call(turn: Turn, index: int, place: Place) -> str:
 def _inside(place: Place) -> str:
     """A run inside a call; closed, but where it has not come to its end."""
     trace = place.trace
-    opened = "" if trace.status == "completed" else " open"
     names = [label(name) for name in dict.fromkeys(_names(trace)) if name]
     title = "<i> · </i>".join((f"<b>{names[0]}</b>", *names[1:], *_numbers(place)) if names else _numbers(place))
-    summary = f'<summary><i>run inside</i> <span class="nbagent-gist">{title}</span></summary>'
-    return f'<details{opened}>{summary}<div class="nbagent-steps nbagent-sub">{_run(place)}</div></details>'
+    summary = f'<i>run inside</i> <span class="nbagent-gist">{title}</span>'
+    return collapsible(summary, steps_inside(_run(place)), opened=trace.status != "completed")
 
 
 # the end

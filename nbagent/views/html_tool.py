@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbagent.views.html import collapsible
 from nbagent.views.html_row import row
 from nbagent.views.parameters import described, schema_text, signature
 from nbagent.views.room import Room, label
@@ -18,8 +19,7 @@ def tool_html(tool: ToolSchema, room: Room) -> str:
 
 
 def _tool(tool: ToolSchema, room: Room) -> str:
-    title = "<summary><small>JSON schema</small></summary>"
-    schema = f"<details>{title}<pre>{room.text(schema_text(tool, 2))}</pre></details>"
+    schema = collapsible("<small>JSON schema</small>", f"<pre>{room.text(schema_text(tool, 2))}</pre>")
     said = f'<pre class="nbagent-say">{room.text(tool.description)}</pre>' if tool.description else ""
     head = f"<pre><b>{label(tool.name)}</b>{room.text(signature(tool))}</pre>"
     return f"{head}{said}{room.list(described(tool), _parameter, 'parameter')}{schema}"

@@ -22,7 +22,7 @@ _LINE = 120
 def gist(turn: Turn) -> str:
     """What a closed turn says about itself."""
     names = ", ".join(dict.fromkeys(call.asked.name for call in turn.calls))
-    said = {"bad": ", error", "warn": ", partial"}.get(words.worst(map(words.outcome_of, turn.calls)), "")
+    said = {"bad": ", error", "warn": ", partial"}.get(words.worst_of(turn), "")
     return f"{escape(names)}{said}" if names else ""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import words
 from nbagent.views.arguments import laid_out
-from nbagent.views.block import Block, Name, Title
+from nbagent.views.block import Block, Name, Title, behind
 from nbagent.views.left_out import LeftOut, left_out
 from nbagent.views.parameters import described, schema_text, signature
 from nbagent.views.pieces import Origin, Part, Pieces
@@ -60,10 +60,9 @@ def _sources(part: Part, origins: Sequence[Origin]) -> Iterator[str]:
 
 def _left_out(groups: Sequence[LeftOut]) -> Iterator[Block]:
     for group in groups[:_LISTED]:
-        reason: Title = (": ", Name(group.reason)) if group.reason else ()
         number = f", {group.number}" if group.number else ""
         body = "\n".join(map(inline, group.previews(_LISTED))) if number else group.segments[0].text
-        yield Block(1, ("left out: ", Name(group.name), f" ({group.role})", *reason, number), body)
+        yield Block(1, ("left out: ", Name(group.name), f" ({group.role})", *behind(": ", group.reason), number), body)
     if more := sum(len(group.segments) for group in groups[_LISTED:]):
         yield Block(1, (f"left out: {words.count(more, 'more piece')}",))
 
@@ -72,9 +71,8 @@ def _messages(name: str, messages: Sequence[Message]) -> Iterator[Block]:
     if messages:
         yield Block(1, (f"{name}, {words.count(len(messages), 'message')}",))
     for message, answers in words.attributed(messages):
-        named: Title = (" ", Name(answers)) if answers else ()
         if message.content or not message.tool_calls:
-            yield Block(2, (message.role, *named), message.content)
+            yield Block(2, (message.role, *behind(" ", answers)), message.content)
         for call in message.tool_calls:
             yield call_block(call, 2, "assistant call ")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nbagent.views import words
-from nbagent.views.block import Name, Title
+from nbagent.views import step_words, words
+from nbagent.views.block import Name, Title, behind
 from nbagent.views.budget import Budget
 from nbagent.views.checklist import Checklist, Several
 from nbagent.views.own import Own
@@ -90,6 +90,17 @@ class Place:
         """Whether the answer of a run inside is what the run around it got to see."""
         return self.observed is not None and words.answered(self.trace) == self.observed
 
+    def about(self, step: Step) -> str:
+        """What became of a step that writes, and how the plan that it has made differs from the one before."""
+        revision = self.checklist.revision_of(step)
+        return step_words.about(step, self.trace) + (f", {revision.line}" if revision else "")
+
+    def step_title(self, step: Step, call: str = "") -> Title:
+        """The title of a step that writes: `plan, version 2: 3 steps, 1 new`. `call`: what follows on its name."""
+        said = self.about(step)
+        named = f"{step_words.step_name(step)}{call}{said and ': '}{said}"
+        return (named, *behind(": ", step_words.failure(step)))
+
     def note(self) -> Title:
         """What of the output is left out; empty where nothing is."""
         budget = self.budget
@@ -106,9 +117,7 @@ class Place:
         part = f"turns[{at}]" if first is last else f"turns[{at}:{at + len(turns)}]"
         called = tuple(_tally(Counter(call.asked.name for turn in turns for call in turn.calls)))
         figures = sum(len(call.observation.images) for turn in turns for call in turn.calls if call.observation)
-        errors = sum(words.worst(map(words.outcome_of, turn.calls)) == "bad" for turn in turns)
-        more = f", {words.count(errors, 'turn')} with errors" if errors else ""
-        more += f", {words.count(figures, 'figure')}" if figures else ""
+        more = words.with_errors(turns) + (f", {words.count(figures, 'figure')}" if figures else "")
         return (f"{span}: ", *called, f"{more}, left out: " if called else "left out: ", self.where(part))
 
     def several(self, steps: Several) -> Title:

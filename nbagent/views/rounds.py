@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from nbagent.views import step_words, words
@@ -74,17 +75,9 @@ class Rounds:
 
     def rows(self, budget: Budget) -> Iterator[Round | tuple[Round, ...]]:
         """Those that are whole, and between them the others."""
-        group: list[Round] = []
-        for each in self.rounds:
-            if not budget.holds(each.critique):
-                group.append(each)
-                continue
-            if group:
-                yield tuple(group)
-                group = []
-            yield each
-        if group:
-            yield tuple(group)
+        for is_whole, some in groupby(self.rounds, lambda each: budget.holds(each.critique)):
+            group = tuple(some)
+            yield from group if is_whole else [group]
 
 
 def _verdict(critique: Step, trace: Trace) -> tuple[str, Tone]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.views.words import count
+from nbagent.views.words import BREAK, count
 
 if TYPE_CHECKING:
     from nbagent.views.trace import Step, Trace
 
-_CUT_SHORT = {
-    None: "running",
-    "interrupted": "waits for a decision",
-    "out_of_turns": "stopped: the run ended",
-    "limit_reached": "stopped: the run reached a limit",
-    "cancelled": "stopped: the run was cancelled",
-    "failed": "stopped: the run failed",
-}
+_CUT_SHORT = {status: f"stopped: {said}" for status, said in BREAK.items()} | {
+    None: "running", "interrupted": "waits for a decision",
+}  # fmt: skip
 _NAMES = {"compact": "summary of the history", "execute": "step", "synthesize": "synthesis"}
 """Names of kinds of steps, where they are not that of the kind."""
 
@@ -37,6 +32,11 @@ def about(step: Step, trace: Trace) -> str:
         return ""
     made = count(len(titles(step.output)), "step")
     return made if step.turns else f"{made}, given"
+
+
+def failure(step: Step) -> str:
+    """Why a step failed, from outside; empty where it did not."""
+    return step.reason if step.status == "failed" else ""
 
 
 def cut_short(trace: Trace) -> str:

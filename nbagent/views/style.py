@@ -44,6 +44,7 @@ for eyes that see no red, no green or no blue, too; and beside each colour stand
 _SHEET = """
 .nbagent-run {
   background: var(--nbagent-bg); color: var(--nbagent-ink); max-width: 64em; padding: 2px 4px 6px;
+  overflow-wrap: anywhere;
   font: 14px/20px var(--jp-content-font-family, var(--vscode-font-family, system-ui, sans-serif));
 }
 .nbagent-run pre, .nbagent-run code {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbagent.views import words
-from nbagent.views.block import Block, Name, Title, below, names_title
+from nbagent.views.block import Block, Name, Title, behind, below, names_title
 from nbagent.views.growth import Growth
 from nbagent.views.outline import call_block, prompt_blocks
 from nbagent.views.transcript_plan import checklist_blocks, plan_blocks, writing_blocks
@@ -46,17 +46,16 @@ def transcript(place: Place) -> Iterator[Block]:
 
 def _header(place: Place) -> Title:
     trace = place.trace
-    reason = words.short_reason(trace)
-    said: Title = (": ", Name(reason)) if reason else ()
     names = names_title(trace.agent, trace.model, trace.mode)
-    return (*names, " · ", words.status(trace), *said, f" · {place.numbers}")
+    reason = behind(": ", words.short_reason(trace))
+    return (*names, " · ", words.status(trace), *reason, f" · {place.numbers}")
 
 
 def _checks(trace: Trace, stage: Stage) -> Iterator[Block]:
     for check in trace.checks:
         if check.stage == stage:
-            message: Title = (": ", Name(check.message)) if check.message else ()
-            yield Block(0, (f"{stage} guardrail ", Name(check.name), f": {words.guarded(check)}", *message), heads=True)
+            said = (f": {words.guarded(check)}", *behind(": ", check.message))
+            yield Block(0, (f"{stage} guardrail ", Name(check.name), *said), heads=True)
 
 
 def _step(step: Step, place: Place) -> Iterator[Block]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbagent.views import step_words
-from nbagent.views.block import Block, Name, Title
+from nbagent.views.block import Block, Name, Title, behind
 from nbagent.views.checklist import BOXES, LISTED, Item, Revision, Several
 
 if TYPE_CHECKING:
@@ -41,23 +40,14 @@ def plan_blocks(place: Place, body: Callable[[Step], Iterable[Block]]) -> Iterat
 
 def writing_blocks(step: Step, place: Place, body: Iterable[Block]) -> Iterator[Block]:
     """The planning, or what else comes once."""
-    yield Block(0, _title(step, place), heads=True)
-    yield from _revised(place.checklist.revisions.get(step.number)) if step.kind == "plan" else ()
+    yield Block(0, place.step_title(step), heads=True)
+    yield from _revised(place.checklist.revision_of(step))
     yield from body
 
 
 def _state(item: Item) -> Title:
     """Nothing of a step that is done or has not begun."""
-    reason: Title = (": ", Name(item.reason)) if item.reason else ()
-    return (f": {item.said}", *reason) if item.said else ()
-
-
-def _title(step: Step, place: Place) -> Title:
-    said = step_words.about(step, place.trace)
-    if step.kind == "plan" and (revision := place.checklist.revisions.get(step.number)):
-        said += f", {revision.line}"
-    reason: Title = (": ", Name(step.reason)) if step.status == "failed" and step.reason else ()
-    return (f"{step_words.step_name(step)}{f': {said}' if said else ''}", *reason)
+    return (f": {item.said}", *behind(": ", item.reason)) if item.said else ()
 
 
 def _revised(revision: Revision | None) -> Iterator[Block]:

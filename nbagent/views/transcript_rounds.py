@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbagent.views import step_words, words
-from nbagent.views.block import Block, Name, Title, below
+from nbagent.views import words
+from nbagent.views.block import Block, below
 from nbagent.views.difference import Difference
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def rounds_blocks(place: Place, body: Callable[[Step], Iterable[Block]]) -> Iterator[Block]:
     """`body`: what a call was told, and its turns."""
     for draft in place.rounds.drafts:
-        yield Block(0, _named(draft, place), heads=True)
+        yield Block(0, place.step_title(draft), heads=True)
         yield from body(draft)
     for row in place.rounds.rows(place.budget):
         if isinstance(row, tuple):
@@ -35,14 +35,8 @@ def _round(one: Round, place: Place, body: Callable[[Step], Iterable[Block]]) ->
     if one.after is not None:
         yield _changes(Difference.of(one.before, one.after))
     for step in one.steps:
-        yield Block(1, _named(step, place, " call"), heads=True)
+        yield Block(1, place.step_title(step, " call"), heads=True)
         yield from below(1, body(step))
-
-
-def _named(step: Step, place: Place, more: str = "") -> Title:
-    said = step_words.about(step, place.trace)
-    reason: Title = (": ", Name(step.reason)) if step.status == "failed" and step.reason else ()
-    return (f"{step_words.step_name(step)}{more}{f': {said}' if said else ''}", *reason)
 
 
 def _changes(difference: Difference) -> Block:

@@ -37,13 +37,14 @@ _ENDING = {
     "cancelled": "The run was cancelled.",
     "failed": "The run failed.",
 }
-_BREAK = {
+BREAK = {
     "interrupted": "the run was interrupted",
     "out_of_turns": "the run ended",
     "limit_reached": "the run reached a limit",
     "cancelled": "the run was cancelled",
     "failed": "the run failed",
 }
+"""What has cut something short."""
 NOTE = "the agent told the model"
 REMARK = "the agent noted"
 BROKEN_OFF = "incomplete reply, none of its tool calls ran: "
@@ -149,14 +150,14 @@ def answered(trace: Trace) -> str:
 
 
 def no_reply(trace: Trace) -> str:
-    return f"no reply: {_BREAK[trace.status]} while the model replied" if trace.status in _BREAK else "no reply yet"
+    return f"no reply: {BREAK[trace.status]} while the model replied" if trace.status in BREAK else "no reply yet"
 
 
 def no_result(call: Call, trace: Trace) -> str:
     """Why a call has no observation."""
     if call.started is None:
         return "not started"
-    return f"no result: {_BREAK[trace.status]} while it ran" if trace.status in _BREAK else "no result yet"
+    return f"no result: {BREAK[trace.status]} while it ran" if trace.status in BREAK else "no result yet"
 
 
 def is_answer(turn: Turn, trace: Trace) -> bool:
@@ -179,7 +180,7 @@ def has_trouble(turn: Turn) -> bool:
     """Whether something went wrong in it, or it did not come to its end."""
     if turn.reply is None or not turn.reply.complete or turn.failures:
         return True
-    return worst(map(outcome_of, turn.calls)) == "bad" or any(call.observation is None for call in turn.calls)
+    return worst_of(turn) == "bad" or any(call.observation is None for call in turn.calls)
 
 
 def extra_error(observation: Observation) -> str:
@@ -193,6 +194,17 @@ def worst(outcomes: Iterable[str]) -> Tone:
     if any(word.startswith("error") for word in found):
         return "bad"
     return "warn" if "partial" in found else ""
+
+
+def worst_of(turn: Turn) -> Tone:
+    """The worst that came back in it."""
+    return worst(map(outcome_of, turn.calls))
+
+
+def with_errors(turns: Iterable[Turn]) -> str:
+    """`, 2 turns with errors`; empty where there are none."""
+    errors = sum(worst_of(turn) == "bad" for turn in turns)
+    return f", {count(errors, 'turn')} with errors" if errors else ""
 
 
 def answer_text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from nbagent import (
     Agent,
     AgentSpec,
     AgentTool,
+    Compact,
     HistoryMemory,
     Limits,
     PlanAgent,
@@ -28,6 +30,7 @@ from nbagent import (
 )
 from nbagent.errors import CellError, ConfigError, MissingKey, ModelError
 from nbagent.messages import ModelReply, ToolCall
+from nbagent.models.opening import open_model
 from nbagent.models.providers import providers
 
 call = ScriptedLLM.tool_call
@@ -391,6 +394,203 @@ def test_an_object_that_has_no_text_is_named_in_a_cell_and_refused_in_yaml(given
         spec.to_yaml()
 
 
+class Named(Double):
+    name = "openai:gpt-5"
+
+
+class Box:
+    def method(self) -> str:
+        """M."""
+        return "m"
+
+
+def noted(**options):
+    return tool(**options)(add)
+
+
+WORKER = Agent("worker", ScriptedLLM([]))
+SCRIPTED = [
+    [ModelError("busy", kind="overloaded", retry_after=3.0)], [ModelError("busy", transient=True)],
+    [ModelError("busy", kind="mine")], [ScriptedLLM.pieces("Hel", "lo")], [[ScriptedLLM.pieces("a"), call("add")]],
+    ScriptedLLM(["Hi."], match={"a": "b"}), ScriptedLLM([], fallback="x"), [],
+    [ModelReply("cut", finish_reason="length")], "no name", [call("", {})], [[]],
+]  # fmt: skip
+SAMPLES = {
+    "model": ["test", "openai:gpt-5", " test", "a\nb", "", Named(), ScriptedLLM(["Hi."]), object()],
+    "script": [
+        *SCRIPTED, ["Hi."], "replies", [[ModelReply("a"), ModelReply("b"), call("add", {"a": 1})]], [["a", "b"]],
+        [call("add", {"x": float("nan")})],
+        [call("add", '{"a":1}')], [call("add", {"a": 1e22, "b": 10**30, "c": 1e-9})], [call("add", '{"a": 1, "a": 2}')],
+        [ModelError("")], [""],
+    ],
+    "system_prompt": ["", "{x}", 3],
+    "instructions": ["", "{x}", 3, [1]],
+    "prompt_template": ["", 3, ["a", "{x}"]],
+    "examples": [[], [("a", 4)], [("a", None)], [("a", {"b": 4})], [("a",)], [("a", "4")], 3, [("a", {1: "b"})]],
+    "examples_in": ["messages", "prompt"],
+    "output": [{}, {"x": " "}, {"x": "y"}, {"x": int}, Answer, "Answer", "no name", int, list[int], 3, Box.method,
+               {"x": (int, "n", "m")}, {"x": (int, "")}, {"x": ("Answer", "n")}],
+    "formatters": [[], "json", ["json", "json"], ["json", "json", "json"], "a b", [3]],
+    "hide_unused_fields": [True, False],
+    "attributes": [{"x": 1}, "x", 3],
+    "pull_keys": ["city", ["city"], {"city": "where"}, ["list"], ["a b"], [], ["city", "city"], {"city": ""}, 3],
+    "push_keys": [["mood"], ["if"]],
+    "memories": [["memory"], [], "memory", [HistoryMemory()], ["a b"], ["agent:memory"], ["m", "m"], [WORKER]],
+    "retrievers": [["docs.one"], ["if"]],
+    "context_policy": ["x", 3],
+    "tools": [
+        [add], [get_time], ["add", "box.add"], [], "add", ["add", "add"], [add, "add"], ["a b"], ["agent:worker"],
+        [WORKER], [WORKER.as_tool()], [WORKER.as_tool("other")], [WORKER.as_tool(description="d")],
+        [WORKER.as_tool(scope="s")], [Agent("my worker", ScriptedLLM([]))], [Agent("if", ScriptedLLM([])).as_tool()],
+        [noted(name="plus")], [noted(parallel=True)], [noted(idempotent=True)], [noted(on_error="raise")],
+        [noted(max_chars=5)], [noted(description="Plus.")], [Box().method], [Box.method], [[].append], [lambda: 1],
+        [3], 3, {"add": add}, ToolRegistry([add]), [tool(Box().method)],
+    ],
+    "tool_registry": [ToolRegistry([add]), ToolRegistry([noted(parallel=True)]), ToolRegistry()],
+    "max_turns": [1, 10_000, 10_001, 0],
+    "max_tokens": [1, 10**9, 0],
+    "limits": [
+        Limits(), Limits(max_tokens=10**15), Limits(max_tokens=10**15 - 1), Limits(max_cost=Decimal("1E-7")),
+        Limits(max_cost=Decimal("1E-10")), Limits(max_cost=0.5), Limits(max_cost=3), Limits(deadline=1e-5),
+        Limits(deadline=1e-20), Limits(deadline=1e6), Limits(deadline=999_999.5), Limits(deadline=float("inf")),
+        Limits(max_llm_calls=10**9), Limits(max_tool_calls=10**9), Limits(max_tool_calls=0), "20_000", 3,
+        Limits(max_tokens=3, max_cost=1), Limits(max_cost=Decimal("1E+3")), Limits(deadline=Decimal("2.5")),
+    ],
+    "retry": [3, Retry(1)],
+    "texts": ["chinese", "klingon", {"reflection.signal": "FINE"}, {"no": "such"}, 3],
+    "scope": ["team", "3", 3, 3.5, True, "a b", "", ("a",)],
+    "description": ["", "a\nb", " a "],
+    "session_store": ["x"],
+    "compact": [True, False, 500, 0, -1, 10**9, Compact(), Compact(500), Compact(500, keep=3), Compact(keep=0), "500"],
+    "input_guardrails": [[add], ["add"], [Box().method], [Box]],
+    "output_guardrails": [["add"], []],
+    "hooks": [["add"], [Box()], [WORKER]],
+    "permissions": [
+        ToolPermissions(allow=[]), ToolPermissions(), ToolPermissions(deny=["add"]),
+        ToolPermissions(allow_origins=["mcp"]), ToolPermissions(allow=["add"], deny=["b"]), "add",
+    ],
+    "tool_retriever": [3],
+}  # fmt: skip
+
+
+def test_there_are_samples_of_every_field():
+    assert SAMPLES.keys() | {"name", "strategy", "replan"} == AgentSpec.model_fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("field", "number"), [(field, number) for field, values in SAMPLES.items() for number in range(len(values))]
+)
+def test_what_is_written_is_read_as_the_same_or_it_is_not_written(field, number):
+    value = SAMPLES[field][number]
+    spec = AgentSpec("a", **{field: value})
+    for write in (str, AgentSpec.to_yaml):
+        try:
+            text = write(spec)
+        except ConfigError:
+            assert f"# {field}: " in str(spec)
+            continue
+        again = read_spec(text)
+        if ", given in Python" in text:
+            assert again == AgentSpec("a")
+            continue
+        assert write(again) == text
+        given = {"script": ["Hi."], **({} if field in ("model", "script") else {field: value})}
+        read = {**given, **{name: one for name in AgentSpec.model_fields if (one := getattr(again, name)) is not None}}
+        names = {**NAMESPACE, "worker": WORKER, "Answer": Answer, "Box": Box}
+        if field not in ("model", "script", "tool_registry", "memories", "retrievers", "pull_keys", "push_keys"):
+            made = built(AgentSpec("a", **given), names)
+            del read["name"]
+            assert built(AgentSpec("a", **read), names) == made
+
+
+OTHER_TOOLS = [
+    WORKER.as_tool("other"), WORKER.as_tool(description="d"), WORKER.as_tool(scope="s"),
+    Agent("my worker", ScriptedLLM([])), noted(name="plus"), noted(parallel=True), noted(idempotent=True),
+    noted(on_error="raise"), noted(max_chars=5), noted(description="Plus."), Box().method, [].append,
+    tool(Box().method), Box.method,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", OTHER_TOOLS, ids=range(len(OTHER_TOOLS)))
+def test_a_tool_that_its_name_does_not_tell_is_named(one):
+    [said] = named(AgentSpec("a", tools=[one]))
+    assert re.fullmatch("# tools: .*, given in Python", said)
+    assert named(AgentSpec("a", tools=[add, get_time, WORKER, WORKER.as_tool("worker")][:3])) == [
+        "tools: [add, get_time, 'agent:worker']"
+    ]
+
+
+def test_no_field_loses_what_a_cell_does_not_say():
+    lost = {
+        "model": [Named(), " test", ""], "scope": [3, True, "a b", ""], "compact": [0, Compact(500, keep=3), "500"],
+        "permissions": [ToolPermissions(allow=[]), ToolPermissions(allow_origins=["mcp"])], "attributes": ["x", 3],
+        "limits": [Limits(max_tokens=10**15), Limits(max_cost=Decimal("1E-10")), Limits(deadline=1e6)],
+        "examples": [[], [("a", 4)]], "tools": ["add", ["a b"], ["add", "add"], [3]], "retry": [3],
+        "memories": [["agent:memory"], [WORKER]], "max_turns": [10_001], "pull_keys": ["city", ["list"]],
+    }  # fmt: skip
+    for field, values in lost.items():
+        for value in values:
+            assert [line.partition(":")[0] for line in named(AgentSpec("a", **{field: value}))] == [f"# {field}"], value
+    assert named(AgentSpec("a", limits=Limits(max_cost=0.05, deadline=1e-5))) == ["budget: $0.05", "timeout: '0.00001'"]
+
+
+@pytest.mark.parametrize("script", SCRIPTED, ids=range(len(SCRIPTED)))
+def test_a_script_that_a_cell_cannot_say_is_named(script):
+    assert "# script: " in str(AgentSpec("a", script=script))
+
+
+def test_a_script_that_has_begun_is_named():
+    llm = ScriptedLLM(["Hi.", "Ho."])
+    llm.position = 1
+    assert named(AgentSpec("a", model=llm)) == ["# model: a script that has begun, given in Python"]
+
+
+@pytest.mark.usefixtures("_keys")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"base_url": "http://127.0.0.1:1/v1"}, {"params": {"seed": 1}}, {"timeout": 3}, {"streaming": False},
+        {"api": "chat"}, {"api_key_env": "OPENAI_API_KEY"},
+    ],
+)  # fmt: skip
+def test_a_model_with_settings_of_its_own_is_named(options):
+    said = str(AgentSpec("a", model=open_model("openai:gpt-5", **options)))
+    assert re.search(r"# model: the model \S+ with settings of its own, given in Python", said)
+    assert "model: openai:gpt-5" in named(AgentSpec("a", model=open_model("openai:gpt-5")))
+
+
+@pytest.mark.parametrize("name", ["my worker", "if", "list"])
+def test_a_name_that_is_none_of_a_variable_is_not_written(name):
+    spec = AgentSpec(name)
+    assert str(spec).startswith("%%agent\n# name: ")
+    assert read_spec(str(spec)) == AgentSpec("agent")
+    with pytest.raises(ConfigError, match=r"name: .* cannot be written as YAML"):
+        spec.to_yaml()
+
+
+def test_compact_is_a_number_of_tokens():
+    assert "compact: 500" in named(AgentSpec("a", compact=Compact(tokens=500)))
+    assert read_spec(str(AgentSpec("a", compact=Compact(tokens=500)))).compact == 500
+
+
+def test_a_script_that_can_be_read_once_is_kept():
+    spec = AgentSpec("a", script=iter(["Hi.", "Ho."]))
+    assert [build_agent(spec).model.script for _ in range(2)] == [("Hi.", "Ho.")] * 2
+    assert named(spec)[0] == "script: [Hi., Ho.]"
+
+
+@pytest.mark.parametrize(
+    "given", [{"strategy": "reflect"}, {"max_turns": "many"}, {"no": 1}, {"script": [], "model": 1}]
+)
+def test_a_mapping_is_refused_as_the_constructor_refuses_it(given):
+    with pytest.raises(ConfigError) as one:
+        AgentSpec("a", **given)
+    with pytest.raises(ConfigError) as other:
+        AgentSpec.model_validate({"name": "a", **given})
+    assert str(one.value) == str(other.value)
+    assert AgentSpec.model_validate({"name": "a"}) == AgentSpec("a")
+
+
 def test_no_address_and_no_key_is_written():
     spec = AgentSpec("a", model=object(), script=None, tools=[Double().stream], attributes={"x": object()})
     assert " at 0x" not in str(spec)
@@ -481,10 +681,10 @@ INPUTS = {"topic": "trees", "n": 3, "x": "ex", "task": "go", "a": "A"}
 THOROUGH = settings(max_examples=60, report_multiple_bugs=False)
 
 
-def built(spec):
+def built(spec, names=None):
     """What an agent of this spec would send, and how it would run; or why there is none."""
     try:
-        agent = build_agent(spec, NAMESPACE)
+        agent = build_agent(spec, names or NAMESPACE)
         prompt = agent.observe(INPUTS)
     except ConfigError as error:
         return str(error)

@@ -8,7 +8,7 @@ import pytest
 
 from nbagent import Agent, HistoryMemory, PlanAgent, ScriptedLLM
 from nbagent.agents.compaction import Compact
-from nbagent.errors import ConfigError, ModelError
+from nbagent.errors import ConfigError
 from nbagent.events import StepFinished, StepStarted
 
 LONG = "x" * 200  # 50 tokens
@@ -101,9 +101,24 @@ def test_where_the_model_gives_no_summary_the_history_stays_as_it_is():
     agent = agent_of(LONG, LONG, LONG, "", "", "done", compact=Compact(120, 1))
     for task in ("one", "two", "three"):
         agent.run(task)
-    with pytest.raises(ModelError):  # an empty reply twice is no reply
-        agent.run("four")
-    assert len(agent.history) == 6
+    result = agent.run("four")
+    assert result.final_output == "done"
+    assert told(agent) == ["one", LONG, "two", LONG, "three", LONG, "four"]
+    assert [e.status for e in result.events if isinstance(e, StepFinished)] == ["failed"]
+
+
+def test_where_a_summary_would_save_too_little_none_is_made():
+    agent = agent_of("tiny", "x" * 2000, "ok", compact=Compact(120, 1))
+    for task in ("one", "two", "three"):
+        result = agent.run(task)
+    assert result.final_output == "ok"
+
+
+def test_the_text_of_an_answer_streams_after_a_summary_too():
+    agent = agent_of(LONG, LONG, LONG, "S", ScriptedLLM.pieces("do", "ne"), compact=Compact(120, 1))
+    for task in ("one", "two", "three"):
+        agent.run(task)
+    assert len(list(agent.stream_run("four"))) > 1
 
 
 def test_plans_and_reflections_have_it_too():
@@ -145,3 +160,52 @@ def test_what_is_no_compaction_is_refused(given):
 def test_a_memory_says_itself_how_much_of_it_goes_in():
     with pytest.raises(ConfigError, match="compact: a memory holds the history"):
         agent_of("x", memories=[HistoryMemory()])
+
+
+def test_an_exchange_that_made_a_summary_makes_it_anew_when_it_is_made_again():
+    agent = agent_of(LONG, LONG, LONG, "S", "done", "next", compact=Compact(120, 1))
+    for key in ("a", "b", "c"):
+        agent.run(key, key=key)
+    results = [agent.run("d", key="d") for _ in range(3)]
+    assert [result.final_output for result in results] == ["done"] * 3
+    assert [result.usage.llm_calls for result in results] == [2] * 3
+    assert agent.run("e", key="e").final_output == "next"
+    assert told(agent)[0].endswith("\nS")
+
+
+def test_an_exchange_that_is_made_again_without_its_summary_has_the_one_before():
+    script = [LONG, LONG, LONG, "S1", "ok", LONG, "S2", "end", "short", "last"]
+    agent = agent_of(*script, compact=Compact(120, 1))
+    for number in range(6):
+        agent.run(f"q{number}", key=number)
+    assert told(agent)[0].endswith("\nS2")
+    agent.compact = None
+    agent.run("q5", key=5)
+    assert told(agent)[0].endswith("\nS1")
+    agent.run("q6", key=6)
+    assert told(agent)[0].endswith("\nS1")
+    agent.run("q3", key=3)
+    assert told(agent)[0] == "q0"
+
+
+def test_a_summary_goes_with_the_exchange_that_made_it():
+    agent = agent_of(LONG, LONG, LONG, "S", "done", compact=Compact(120, 1))
+    for task in ("one", "two", "three", "four"):
+        agent.run(task)
+    agent.undo()
+    assert agent.run("four").final_output == "done"
+    assert told(agent)[0].endswith("\nS")
+    agent.clear_history()
+    agent.model.reset()
+    agent.run("one")
+    assert told(agent) == ["one"]
+
+
+def test_a_summary_outlives_a_run_that_fails_after_it():
+    agent = agent_of(LONG, LONG, LONG, "S", RuntimeError("no"), "done", compact=Compact(120, 1))
+    for task in ("one", "two", "three"):
+        agent.run(task)
+    with pytest.raises(Exception, match="no"):
+        agent.run("four")
+    assert agent.run("four").usage.llm_calls == 1
+    assert told(agent)[0].endswith("\nS")

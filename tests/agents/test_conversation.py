@@ -163,3 +163,42 @@ def test_a_run_that_is_cancelled_while_another_is_under_way_leaves_its_replies_t
     second.close()
     assert [event.final_output for event in first if isinstance(event, RunFinished)] == ["A"]
     assert agent.run("c").final_output == "B"
+
+
+def test_a_script_goes_on_where_it_was_when_the_later_exchange_is_in_another_conversation():
+    agent = agent_of("1", "2", "3")
+    runs = [("x", "c1", "A"), ("y", "c2", "B"), ("x", "c1", "A"), ("z", "c3", "B")]
+    assert [agent.run(task, key=key, scope=scope).final_output for task, key, scope in runs] == ["1", "2", "1", "3"]
+
+
+def test_a_script_goes_on_where_it_was_when_the_later_exchange_is_of_another_agent():
+    model = ScriptedLLM(["1", "2", "3"])
+    one, two = Agent("one", model), Agent("two", model)
+    assert (one.run("x", key=1).final_output, two.run("y", key=2).final_output) == ("1", "2")
+    assert (one.run("x", key=1).final_output, two.run("z", key=3).final_output) == ("1", "3")
+
+
+def test_what_an_exchange_uses_more_than_before_moves_the_script_for_other_conversations():
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    def first(request):
+        return ScriptedLLM.tool_call("look") if "look" in request.messages[-1].content else "A"
+
+    agent = Agent("a", ScriptedLLM([first, "B", "C", "D"]), tools=[look])
+    agent.run("a", key=1, scope="A")
+    agent.run("b", key=2, scope="B")
+    agent.run("look", key=1, scope="A")
+    assert agent.model.position == 3
+    assert agent.run("c", key=3, scope="B").final_output == "D"
+
+
+def test_a_script_that_was_set_back_goes_on_after_the_exchange_that_is_made_again():
+    agent = agent_of("A", "B", "C")
+    agent.run("a", key=1)
+    agent.run("b", key=2)
+    agent.model.reset()
+    agent.run("a", key=1)
+    assert agent.model.position == 1

@@ -212,3 +212,19 @@ def test_a_reply_that_reaches_max_tokens_is_a_limit_and_runs_none_of_its_calls(a
     with pytest.raises(ModelError, match="is longer than the model may write") as raised:
         Agent("a", ScriptedLLM([ModelReply("Let me", (), None, "length")])).run("go")
     assert raised.value.kind == "incomplete"
+
+
+def test_an_error_that_is_not_tried_again_is_not_hidden_by_a_limit():
+    agent = Agent("a", ScriptedLLM([ModelError("bad key", kind="auth")]), limits=Limits(max_llm_calls=1))
+    with pytest.raises(ModelError, match="bad key"):
+        agent.run("go")
+    assert agent.last.status == "failed"
+
+
+def test_each_attempt_counts_as_a_model_call():
+    busy = ModelError("busy", kind="overloaded")
+    agent = Agent(
+        "a", ScriptedLLM([busy] * 3 + ["ok"]), limits=Limits(max_llm_calls=2), retry=Retry(shortest=0, longest=0)
+    )
+    assert agent.run("go").stop_reason == "the limit is 2 model calls, and all are used"
+    assert agent.model.position == 2

@@ -96,7 +96,7 @@ def test_what_the_model_is_told():
     assert first[1].startswith("How many trees?\n\nThis is worked on in steps:\n1. look\n2. count\n\nDo step 1 now")
     assert second == [*first, "a tree", "Do step 2 now, and only that: count\nReply with its result."]
     assert last[:-1] == [*second, "one"]
-    assert last[-1].startswith("All steps are done.")
+    assert last[-1].startswith("The steps are over.")
     assert last[-1].endswith("How many trees?")
 
 
@@ -210,7 +210,7 @@ def test_a_step_that_runs_out_of_turns_is_failed_and_the_run_goes_on(asynchronou
     assert (first.status, first.result, first.reason) == ("failed", None, "no answer within max_turns=1")
     assert (second.status, second.result, second.reason) == ("done", "two", "")
     # The model is told, once, and sees the whole plan, which it has not seen yet.
-    told = "Step 1 could not be done: no answer within max_turns=1."
+    told = "Step 1 (look) has no result: no answer within max_turns=1."
     assert [text.count(told) for text in asked(agent)] == [0, 0, 1, 0]
     assert "1. look\n2. count" in asked(agent)[1]
     assert "2. count" in asked(agent)[2]
@@ -221,7 +221,7 @@ def test_the_last_step_may_fail_and_the_synthesis_hears_of_it():
     agent = planner(TWO, "a tree", ADDING, "I could not count.", tools=[add], max_turns=1)
     result = agent.run("go")
     assert (result.status, [step.status for step in result.plan]) == ("completed", ["done", "failed"])
-    assert asked(agent)[-1].startswith("Step 2 could not be done: no answer within max_turns=1.")
+    assert asked(agent)[-1].startswith("Step 2 (count) has no result: no answer within max_turns=1.")
 
 
 @BOTH
@@ -243,14 +243,16 @@ def test_a_step_whose_reply_is_too_long_is_failed():
     assert "max_tokens=5" in result.plan[0].reason
 
 
-def test_an_empty_step_is_asked_again_and_fails_the_run_the_second_time():
+def test_an_empty_step_is_asked_again_and_has_failed_the_second_time():
     agent = planner(TWO, " ", "a tree", "one", "One.")
     assert agent.run("go").plan[0].result == "a tree"
     assert "empty" in asked(agent)[2]
-    agent = planner(TWO, "a tree", "", "")
-    with pytest.raises(ModelError, match="second time"):
-        agent.run("go")
-    assert [step.status for step in agent.last.plan] == ["done", "running"]
+    agent = planner(TWO, "a tree", "", "", "A tree.")
+    result = agent.run("go")
+    assert ([step.status for step in result.plan], result.final_output) == (["done", "failed"], "A tree.")
+    assert "second time" in result.stop_reason
+    with pytest.raises(ModelError, match="second time"):  # what is left of a run without a plan is nothing
+        planner("", "").run("go")
 
 
 def test_call_ids_may_be_the_same_in_two_steps():
@@ -276,7 +278,8 @@ def test_a_step_that_fails_revises_what_is_left(asynchronous):
         (3, "guess", "done", "one"),
     ]
     revised, first = asked(agent)[3:5]
-    assert revised.startswith("Step 2 could not be done: no answer within max_turns=1. Revise what is left of the plan")
+    told = "Step 2 (count) has no result: no answer within max_turns=1. What was planned next:\n3. check\n"
+    assert revised.startswith(told)
     assert '{"steps": [' in revised
     assert "3. guess" in first
     assert result.stop_reason == "step 2 failed: no answer within max_turns=1"
@@ -707,3 +710,22 @@ def test_every_step_adds_as_many_messages_to_the_journal():
 
     ten, twenty, forty = map(held, (10, 20, 40))
     assert forty - twenty == 2 * (twenty - ten)
+
+
+def test_until_a_step_has_a_result_each_step_is_told_the_question_and_the_plan():
+    agent = planner(TWO, ADDING, '["guess"]', "one", "One.", tools=[add], max_turns=1, replan=True)
+    agent.run("What is it?")
+    revised, first = asked(agent)[2:4]
+    assert "Step 1 (look) has no result" in revised
+    assert "2. count" in revised
+    assert first.startswith("What is it?")
+    assert "2. guess" in first
+    assert "Step 1 (look) has no result" in first
+
+
+def test_what_is_observed_is_the_first_request():
+    agent = planner(TWO, "one", "two", "done", tools=[add], system_prompt="Be brief.")
+    seen = agent.observe("go")
+    agent.run("go")
+    assert agent.requests[0].messages == seen.messages or tuple(agent.requests[0].messages) == seen.messages
+    assert (agent.requests[0].tools, seen.tools) == ((), ())

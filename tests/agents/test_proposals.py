@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from nbagent import Agent, PlanAgent, ScriptedLLM, SessionStore
-from nbagent.errors import ConfigError
+from nbagent.errors import ConfigError, ModelError
 from nbagent.events import ModelReplied, PlanEdited
 
 SCRIPT = ('["A", "B"]', "a", "b", "done", "more")
@@ -20,7 +20,10 @@ def planner(*script, **options):
 def test_a_proposal_is_a_run_that_waits():
     agent = planner()
     result = agent.propose("go")
-    assert (result.status, result.stop_reason) == ("interrupted", "the plan waits to be run")
+    assert (result.status, result.stop_reason) == (
+        "interrupted",
+        "the plan waits: change p.plan if you like, then run it: %plan p --run",
+    )
     assert result is agent.last
     assert [(step.title, step.status) for step in result.plan] == [("A", "pending"), ("B", "pending")]
     assert (agent.plan, agent.history, agent.model.position) == (["A", "B"], (), 1)
@@ -167,14 +170,41 @@ def test_a_plan_that_was_run_can_be_run_again_with_other_steps():
     assert ([step.title for step in result.plan], result.final_output, agent.model.position) == (["C", "D"], "done", 4)
 
 
-def test_a_plan_of_another_model_is_forgotten():
+@pytest.mark.parametrize("change", [lambda agent: agent.become(planner(max_turns=5)), lambda agent: agent.reset()])
+def test_a_plan_of_an_agent_that_was_another_one_is_forgotten(change):
     agent = planner()
     agent.propose("go")
-    agent.become(planner(max_turns=5))
+    change(agent)
     with pytest.raises(ConfigError, match="no plan waits"):
         agent.run_plan()
-    agent.propose("go")
-    other = planner(replan=True)
-    other.model = agent.model
-    agent.become(other)
-    assert (agent.run_plan().final_output, agent.replan) == ("done", True)
+    assert agent.plan == []
+
+
+def test_a_plan_goes_on_where_the_script_stands_also_after_another_run():
+    agent = planner('["A"]', '["B"]', "b", "B done", "a", "A done")
+    agent.propose("one")
+    assert agent.run("two").final_output == "B done"
+    assert (agent.run_plan().final_output, agent.model.position) == ("A done", 6)
+
+
+def test_a_proposal_that_fails_leaves_no_older_one_to_run():
+    agent = planner('["A"]', ModelError("down", kind="auth"))
+    agent.propose("one")
+    with pytest.raises(ModelError, match="down"):
+        agent.propose("two")
+    with pytest.raises(ConfigError, match="no plan waits"):
+        agent.run_plan()
+
+
+def test_what_a_waiting_plan_waits_for_is_the_plan():
+    [pending] = planner().propose("go").interrupt.pendings
+    assert (pending.tool_name, pending.arguments) == ("plan", '{"steps": ["A", "B"]}')
+
+
+def test_proposals_can_be_awaited_side_by_side():
+    async def both():
+        one, two = planner(), planner()
+        await asyncio.gather(one.apropose("go"), two.apropose("go"))
+        return await one.arun_plan(), await two.arun_plan()
+
+    assert [result.final_output for result in asyncio.run(both())] == ["done", "done"]

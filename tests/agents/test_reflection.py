@@ -241,12 +241,23 @@ def test_an_empty_reply_is_asked_for_again_in_every_stage(asynchronous):
 
 
 @BOTH
-@pytest.mark.parametrize("script", [["", ""], ["draft", "", ""], ["draft", "mend", "", ""]])
-def test_a_second_empty_reply_fails_the_run(script, asynchronous):
-    agent = writer(*script)
+def test_a_draft_that_is_empty_twice_fails_the_run(asynchronous):
+    agent = writer("", "")
     with pytest.raises(ModelError, match="second time"):
         run(agent, asynchronous=asynchronous)
     assert (agent.last.status, agent.history) == ("failed", ())
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [(["draft", "", ""], "no critique in round 1"), (["draft", "mend", "", ""], "not refined in round 1")],
+)
+def test_a_stage_that_is_empty_twice_leaves_the_answer_as_it_is(script, why, asynchronous):
+    result = run(writer(*script), asynchronous=asynchronous)
+    assert (result.status, result.final_output) == ("completed", "draft")
+    assert result.stop_reason.startswith(why)
+    assert "second time" in result.stop_reason
 
 
 def test_a_draft_that_does_not_come_is_no_answer():

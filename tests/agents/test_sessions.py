@@ -6,10 +6,11 @@ import json
 
 import pytest
 
+from nbagent import Agent, ScriptedLLM
 from nbagent.agents.conversation import Exchange
 from nbagent.agents.marks import Marks
 from nbagent.agents.sessions import SessionStore
-from nbagent.errors import ConfigError
+from nbagent.errors import ConfigError, MemoryFailed
 from nbagent.messages import Image, Message
 
 
@@ -145,3 +146,95 @@ def test_nothing_is_made_on_disk_before_something_is_said(tmp_path):
 def test_a_name_that_is_too_long_for_a_file_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="at most 200 characters"):
         SessionStore(tmp_path).conversation("bot", "x" * 201)
+
+
+def agent_of(store, *replies, name="bot"):
+    return Agent(name, ScriptedLLM(replies), session_store=store)
+
+
+def test_of_two_agents_that_go_on_with_one_conversation_the_second_is_refused_and_nothing_is_lost(tmp_path):
+    one, two = [agent_of(SessionStore(tmp_path), *replies) for replies in (["a1", "a2", "a3"], ["b1"])]
+    assert (one.history, two.history) == ((), ())
+    one.run("A1")
+    one.run("A2")
+    with pytest.raises(ConfigError, match="session_store: bot/_default: another agent goes on with this conversation"):
+        two.run("B1")
+    assert two.model.requests == ()
+    one.run("A3")
+    loaded = agent_of(SessionStore(tmp_path), "b1")
+    assert [message.content for message in loaded.history] == ["A1", "a1", "A2", "a2", "A3", "a3"]
+    assert loaded.run("B1").final_output == "b1"
+
+
+def test_one_that_was_written_to_during_the_run_is_refused_too(tmp_path):
+    one, two = [SessionStore(tmp_path).conversation("bot", None) for _ in range(2)]
+    one.add("A1", "a1")
+    with pytest.raises(ConfigError, match="another agent goes on with this conversation"):
+        two.add("B1", "b1")
+    one.add("A2", "a2")
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["A1", "a1", "A2", "a2"]
+
+
+def test_a_run_during_which_another_agent_went_on_is_complete_all_the_same(tmp_path):
+    def meanwhile(request):
+        agent_of(SessionStore(tmp_path), "b1").run("B1")
+        return "a1"
+
+    agent = agent_of(SessionStore(tmp_path), meanwhile)
+    with pytest.raises(MemoryFailed, match=r"the run is complete, .*; but session_store: .* another agent"):
+        agent.run("A1")
+    assert agent.last.final_output == "a1"
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["B1", "b1"]
+
+
+def test_a_fork_has_all_conversations_on_disk_and_leaves_those_of_others_alone(tmp_path):
+    first = agent_of(SessionStore(tmp_path), "1", "2")
+    first.run("one", scope="ada")
+    first.run("two")
+    again = agent_of(SessionStore(tmp_path), "3")
+    fork = again.fork("other")
+    assert [[m.content for m in fork.get_history(scope)] for scope in ("ada", None)] == [["one", "1"], ["two", "2"]]
+    stored = SessionStore(tmp_path)
+    assert (stored.scopes("other"), texts(stored.conversation("other", "ada"))) == ((None, "ada"), ["one", "1"])
+    with pytest.raises(ConfigError, match="fork: the session store holds conversations of an agent 'other'"):
+        again.fork("other")
+    assert texts(SessionStore(tmp_path).conversation("other", "ada")) == ["one", "1"]
+
+
+def test_a_reply_that_utf8_cannot_carry_is_kept_as_far_as_it_goes(tmp_path):
+    SessionStore(tmp_path).conversation("bot", None).add("Hi \ud800!", "日本 😀")
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["Hi �!", "日本 😀"]
+
+
+def test_a_line_that_ends_inside_a_character_is_as_if_it_were_not_there(tmp_path):
+    SessionStore(tmp_path).conversation("bot", None).add("Hi", "Hello")
+    [file] = tmp_path.rglob("*.jsonl")
+    file.write_bytes(file.read_bytes() + '{"at": 1, "key": "日'.encode()[:-1])
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["Hi", "Hello"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_and_what_was_said_is_written_later(tmp_path):
+    folder = tmp_path / "bot"
+    agent = agent_of(SessionStore(tmp_path), "1", "2")
+    assert agent.history == ()
+    folder.write_text("in the way")
+    with pytest.raises(MemoryFailed, match=r"the run is complete, its result is `last`; but .* session store .*bot"):
+        agent.run("one")
+    assert agent.last.final_output == "1"
+    folder.unlink()
+    agent.run("two")
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["one", "1", "two", "2"]
+
+
+def test_a_disk_that_does_not_take_a_run_that_fails_does_not_hide_why(tmp_path):
+    agent = agent_of(SessionStore(tmp_path), RuntimeError("no"))
+    assert agent.history == ()
+    (tmp_path / "bot").write_text("in the way")
+    with pytest.raises(Exception, match="no"):
+        agent.run("one", key=1)
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "bot").write_text("in the way")
+    with pytest.raises(MemoryFailed, match=r"session store .*bot cannot be read"):
+        SessionStore(tmp_path).conversation("bot", None)

@@ -361,3 +361,9 @@ def test_the_text_of_a_structured_answer_comes_in_one_piece(asynchronous):
     assert len(pieces) == 1
     assert json.loads(pieces[0]) == {"city": "Oslo", "degrees": 24, "windy": False}
     assert agent.last.final_output == OSLO
+
+
+def test_a_replay_asks_as_often_as_the_recorded_run():
+    agent = agent_of("a", "b", "c", GOOD)
+    result = agent.run("go", output_schema=Weather, retries=3)
+    assert agent.replay(result.events, output_schema=Weather) == result

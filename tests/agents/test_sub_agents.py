@@ -22,7 +22,7 @@ from nbagent import (
     ToolRegistry,
     tool,
 )
-from nbagent.errors import ConfigError, DriftError, ModelError, ScriptExhausted, ToolDefinitionError
+from nbagent.errors import ConfigError, DriftError, MemoryFailed, ModelError, ScriptExhausted, ToolDefinitionError
 from nbagent.events import (
     ModelReplied,
     ModelRequested,
@@ -231,8 +231,12 @@ def test_it_stays_a_function():
 def test_its_name_and_description_are_those_of_the_agent():
     worker = agent_of("worker", system_prompt="You add\n  numbers.\n\nNever guess.")
     ask = AgentTool(worker)
-    assert (ask.name, ask.description, ask.agent) == ("worker", "You add numbers.", worker)
-    assert AgentTool(agent_of("worker")).description == "Give a task to worker, another agent."
+    assert (ask.name, ask.description, ask.agent) == (
+        "worker",
+        "Gives a task to worker, another agent. It was told: You add numbers.",
+        worker,
+    )
+    assert AgentTool(agent_of("worker")).description == "Gives a task to worker, another agent."
     named = AgentTool(worker, "adder", "Adds.")
     assert (named.name, named.description, named.schema.description) == ("adder", "Adds.", "Adds.")
     schema = ask.schema.parameters
@@ -895,3 +899,48 @@ def test_a_limit_that_ends_a_run_inside_ends_the_run_around_it(limits, why, asyn
     own = agent_of("worker", adding(), "three", tools=[add], limits=Limits(**{**limits, "max_llm_calls": 1}))
     lead = agent_of("lead", asking(), "on", tools=[own])
     assert run(lead, asynchronous=asynchronous).final_output == "on"  # its own limit is no other's
+
+
+# how runs side by side end
+
+
+@BOTH
+def test_runs_side_by_side_are_told_in_the_order_of_their_calls(asynchronous):
+    barrier = asyncio.Barrier(3) if asynchronous else threading.Barrier(3)
+    worker = Agent("worker", Met("met", barrier, *["ok"] * 3))
+    tasks = [asking(task=f"t{n}") for n in range(1, 4)]
+    lead = agent_of("lead", tasks, "Done.", tools=[AgentTool(worker, scope="team")])
+    run(lead, asynchronous=asynchronous)
+    assert [message.content for message in worker.get_history("team")][::2] == ["t1", "t2", "t3"]
+
+
+def test_an_agent_keeps_so_many_results_of_runs_side_by_side_too():
+    from nbagent.agents.runs import KEPT
+
+    worker = Agent("worker", Met("met", threading.Barrier(1), *["ok"] * (KEPT + 10)))
+    lead = agent_of("lead", [asking(task=f"t{n}") for n in range(KEPT + 10)], "Done.", tools=[worker])
+    run(lead)
+    kept = worker._runs.results
+    assert sorted(kept) == list(range(11, KEPT + 11))
+    assert worker.last is kept[KEPT + 10]
+
+
+def test_every_run_side_by_side_is_closed_and_the_first_error_is_raised():
+    class Failing:
+        def __init__(self, name):
+            self.name = name
+
+        def get_blocks(self, query, *, top_k=8):
+            return []
+
+        def insert(self, question, answer):
+            ran.append(question)
+            raise ValueError(self.name)
+
+    barrier = threading.Barrier(3)
+    workers = [Agent(f"w{n}", Met("met", barrier, "ok"), memories=[Failing(f"m{n}")]) for n in range(3)]
+    lead = agent_of("lead", [asking(w.name, w.name) for w in workers], "Done.", tools=workers)
+    with pytest.raises(MemoryFailed, match="m0"):
+        run(lead)
+    assert ran == ["w0", "w1", "w2"]
+    assert all(w.last.final_output == "ok" for w in workers)

@@ -28,6 +28,7 @@ PASSES = [
     "GOOD\r\nENOUGH\r\n",
     "```\nGOOD ENOUGH\n```", "```text\nGOOD ENOUGH\n```", "GOOD ENOUGH\n---", "***\nGOOD ENOUGH\n***",
     "<think>It is NOT GOOD ENOUGH, or is it?</think>\nGOOD ENOUGH", "Hm, not yet? But yes.</think>GOOD ENOUGH",
+    "'GOOD ENOUGH'", "\u200bGOOD ENOUGH\u200e",
 ]  # fmt: skip
 FAILS = [
     "NOT GOOD ENOUGH", "This is not yet GOOD ENOUGH because X", "GOOD ENOUGHLY", "ISGOOD ENOUGH",
@@ -37,7 +38,7 @@ FAILS = [
     "GOOD ENOUGH -",
     "NOT\nGOOD ENOUGH", "almost GOOD ENOUGH", "GOOD ENOUGH for a first draft", "NOT **GOOD ENOUGH**", "~~GOOD ENOUGH~~",
     "- [ ] GOOD ENOUGH", "☐ GOOD ENOUGH", "❌ GOOD ENOUGH", "It is fine. GOOD ENOUGH", "GOOD ENOUGH GOOD ENOUGH",
-    "<think>\nI should say\nGOOD ENOUGH", "<think>GOOD ENOUGH</think>",
+    "<think>\nI should say\nGOOD ENOUGH", "<think>\nIt names all.\nGOOD ENOUGH", "<think>GOOD ENOUGH</think>",
     "<think>GOOD ENOUGH</think>\nThe date is wrong.",
 ]  # fmt: skip
 
@@ -58,6 +59,7 @@ def test_anything_else_beside_it_does_not(critique):
         "已达最佳", "已达最佳。", '"已达最佳"', "「已达最佳」", "已经已达最佳", "答案已达最佳了",
         "**已达最佳**", "『已达最佳！』", "我认为这个答案已达最佳。", "答案 已达最佳", "结论：已达最佳",
         "**结论：**答案已达最佳了。",
+        "绝对已达最佳",
         "答案\n已达最佳", "日期已改正。\n\n已达最佳", "第一处没有问题。\n已达最佳", "已达最佳\n无需修改。",
         "最终结论: 已达最佳",
     ],
@@ -90,6 +92,7 @@ def test_cjk_characters_that_deny_it_do_not(critique):
         ("合格", "この回答は合格です", "この回答は合格ではない"),
         ("合格", "合格です。", "合格ですか"),
         ("충분함", "답변이 충분함", "답변이 불충분함"),
+        ("합격", "답변 합격", "답변 안 합격"),
         ("GUT GENUG", "Urteil: gut genug.", "Das ist noch nicht\nGUT GENUG"),
         ("ASSEZ BON", "« Assez bon »", "ce n'est pas assez bon"),
         ("ДОСТАТОЧНО", "Достаточно!", "не достаточно"),
@@ -114,6 +117,7 @@ def test_any_language(signal, passing, failing):
         "Verdict: GOOD ENOUGH", "**Verdict:** GOOD ENOUGH", "**Verdict**: `good enough`.",
         "## Final verdict: GOOD ENOUGH",
         "Verdict:\nGOOD ENOUGH", '{"verdict": "GOOD ENOUGH"}', "结论：GOOD ENOUGH", "my_own verdict : GOOD ENOUGH",
+        "Round 2: GOOD ENOUGH", "What I say of it in the end: GOOD ENOUGH",
     ],
 )  # fmt: skip
 def test_a_label_may_stand_in_front(critique):
@@ -141,6 +145,7 @@ def test_not_everything_with_a_colon_is_a_label(critique):
     "above",
     [
         "The date is right.\nThe source is named.", "- The date is not given\n- No source", "1. Is the date right?",
+        "Is anything missing?",
         "It was not GOOD ENOUGH before; now it is.", "Nothing is wrong!", "This is not yet the best\n", "All is there",
         "```\nx = 1\n```", "The date (it was not given) is there.”", "NOT GOOD ENOUGH.", "My verdict:\n",
     ],
@@ -181,6 +186,7 @@ def test_a_first_line_that_is_the_verdict_passes(below):
 @pytest.mark.parametrize(
     "below",
     [
+        "It names all.\nVerdict: GOOD ENOUGH\nThe date is old.",
         "but fix the date", "\nHowever, the date is wrong.", "if you add the date", "It does not name the source.",
         "It doesn't name the source.", "\nThat is what I would say of a GOOD ENOUGH answer.",
         "Verdict: NOT GOOD ENOUGH",
@@ -189,6 +195,57 @@ def test_a_first_line_that_is_the_verdict_passes(below):
 )  # fmt: skip
 def test_unless_what_is_below_takes_it_back(below):
     assert not passes(f"GOOD ENOUGH\n{below}", ENGLISH)
+
+
+# Of each word of `doubt.py` there is a text, here or above, that passes without it.
+
+BELOW = """
+It does not name the source. | I cannot find the source. | All of it, but the date. | However, the date is old.
+Although all is there, the date is old. | A fine text, though old. | All is there except the date.
+Unless it has a date, nobody can use it. | Leave it so until the date is known.
+It is complete if you add the date. | Once it has a date, print it. | It must name the source.
+It should name the source. | It has yet to name the source. | Wait, the date is old.
+It doesn't name the source. | Das Datum ist nicht genannt. | Aber das Datum fehlt. | Jedoch fehlt das Datum.
+Schön, wenn es ein Datum hat. | Elle n’a pas de date. | Mais la date manque. | Tout est juste, sauf la date.
+Pero falta la fecha. | Todo, salvo la fecha. | Mas falta a data. | Não há data. | Ma manca la data.
+Даты не видно. | Но дата старая. | Если указать дату. | 但日期有误。 | 不过日期有误。 | 然而日期有误。
+可是日期有误。 | 只是日期有误。 | 除非补上日期。 | 如果补上日期。 | 若补上日期。 | 假如补上日期。 | 否则看不懂。
+尚缺日期。 | 仍缺日期。 | 日期未写。 | 日期不是最新的。 | 日期并非最新。 | 日期并不准确。 | 来源还没写。
+日期还不准确。 | 还有一处要改。 | 还需补上日期。 | 还要补上日期。 | 应该补上日期。 | 必须补上日期。
+しかし日付が古い。 | ただし日付が古い。 | 日付はまだだ。 | もし日付があれば。 | 날짜가 맞지 않다.
+최신이 아니다. | 날짜가 아직 없다. | 하지만 날짜가 틀렸다.
+"""
+ABOVE = """
+It is no | Non, c'est | It was never | It is neither | Nor was it | It is hardly | It is barely | It is almost
+It is nearly | Without a date it is | It is far from | It lacks a date to count as
+A date is missing to make it | I say false to | It fails as | It is wrong to call it | I will say so when it is
+It would pass as | It could pass as | It might pass as | It may pass as | It has to be | With a date it becomes
+Is it | Das ist kein | Das ist noch lang | Das war nie | C'est sans date | Sin fecha es | Sem data é | Nunca es
+Нет, это | Без даты это
+"""
+AROUND = """
+不算_ 没有_ 沒有_ 无法说_ 無法說_ 非_ 别说_ 別說_ 能否_ 勿称_ 莫说_ 难说_ 難說_ 拒称_ 错称_ 錯稱_ 误以为_
+誤以為_ _吗 _嗎 怎么_ 怎麼_ _呢 谁说_ 誰說_ 哪里_ 如今后_ 倘改好_ 假设_ 除日期外_ 改好才_ 改好就_ 改好则_
+改好則_ 改好即_ 只有来源_ 有待_ 等改好_ 须_ 須_ 需_ 必_ 要_ 将_ 將_ 会_ 會_ 应_ 應_ 可算_ 能算_ 曾_ 暂算_ 暫算_
+有望_ 力求_ 几乎_ 幾乎_ 接近_ 差点_ 缺日期_ 少日期_ 欠日期_ 距_ 离_ 離_ 似乎_ 还算_ 還算_ _而已 却_ 卻_ 虽_ 雖_
+_ではない _なし _ではありません _なら _だったら _であれば _だけど ほぼ_ _ですか 못_ _아닌것 _이아닙니다 _없음
+미_ 불_ 고치면_ _일까 _이지만 거의_
+"""
+
+
+@pytest.mark.parametrize("below", BELOW.strip().replace("\n", " | ").split(" | "))
+def test_each_word_that_takes_a_verdict_back(below):
+    assert not passes(f"GOOD ENOUGH\n{below}", ENGLISH)
+
+
+@pytest.mark.parametrize("above", ABOVE.strip().replace("\n", " | ").split(" | "))
+def test_each_word_of_doubt_that_leads_to_it(above):
+    assert not passes(f"{above}\nGOOD ENOUGH", ENGLISH)
+
+
+@pytest.mark.parametrize("text", AROUND.split())
+def test_each_doubt_around_it(text):
+    assert not passes(text.replace("_", "已达最佳"), CHINESE)
 
 
 def test_a_short_signal_is_not_looked_for_in_other_words():

@@ -228,3 +228,32 @@ def test_17_a_scripted_agent_loads_no_sdk_and_no_database():
         "print([m for m in ('openai', 'anthropic', 'sqlite3', 'jsonschema', 'numpy', 'IPython') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_an_interrupted_run_goes_on_from_all_of_its_events():
+    agent = Agent("a", ScriptedLLM([call("look"), "done"]), tools=[look])
+    whole = agent.run("go")
+    cut = whole.events[: [type(event) for event in whole.events].index(ToolStarted) + 1]
+    paused = agent.replay(cut)
+    assert paused.interrupted
+    assert agent.replay(paused.events) == paused
+    assert agent.replay(paused.events, unknown="run_again") == whole
+
+
+def test_agents_are_tools_wherever_tools_are_taken():
+    from nbagent import ToolRegistry
+
+    worker = Agent("worker", ScriptedLLM(["one"]))
+    registry = ToolRegistry([worker])
+    registry.remove("worker")
+    registry.register(worker)
+    assert registry.get("worker").agent is worker
+
+
+def test_a_reset_starts_everything_over():
+    worker = Agent("worker", ScriptedLLM(["one"]))
+    lead = Agent("lead", ScriptedLLM([call("worker", {"task": "t"}), "done"]), tools=[worker])
+    for scope in (None, "ada"):
+        lead.run("go", scope=scope)
+        lead.reset()
+    assert (lead.scopes, worker.model.position, lead.model.position) == ((), 0, 0)

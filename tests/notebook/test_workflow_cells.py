@@ -303,3 +303,46 @@ def test_config_errors_of_a_sub_agent_end_the_run(shell):
 def test_a_card_says_what_kind_of_agent_it_is(shell):
     assert "scripted · plan agent · 0 tools · 0 messages" in shell.text("%%plan solver\nscript: ['[]']\n---")
     assert "agent ·" not in shell.text("%%agent bot\nscript: [x]\n---")
+
+
+def test_the_list_names_variables(shell):
+    shell.run("from nbagent import Agent, ScriptedLLM\nzed = Agent('bot', ScriptedLLM(['x']))")
+    assert shell.text("%agent list") == "zed · chat · scripted · 0 messages"
+    shell.run("%agent clear zed")
+
+
+@pytest.mark.parametrize(
+    ("cell", "match"),
+    [
+        ("%plan bot --runn", "stands behind the name"),
+        ("%plan bot Go on --propose", "stands behind the name"),
+        ("%%agent bot\ntools: [look]\ndeny: [lok]\nscript: [x]\n---\nGo", "deny: .* 'lok'; did you mean 'look'"),
+        ("%%agent bot\nallow: [look]\nscript: [x]\n---\nGo", "allow: the agent has no tool 'look'; there are: none"),
+    ],
+)  # fmt: skip
+def test_what_would_be_overlooked_is_an_error(cell, match, shell):
+    shell.run("def look() -> str:\n    'Look.'\n    return 'x'\n")
+    shell.run("%%agent bot\nscript: [x]\n---")
+    with pytest.raises(CellError, match=match):
+        shell.run(cell)
+    assert shell.ns["bot"].last is None
+
+
+def test_texts_may_be_json_on_the_line(shell):
+    shell.run("""%%reflect w --texts '{"reflection.signal": "OK"}'\nscript: [a, ok]\n---\nGo""")
+    assert shell.ns["w"].last.rounds[0].passed
+
+
+def test_an_agent_that_reacts_no_more_is_not_told_to(shell):
+    shell.run("def look() -> str:\n    'Look.'\n    return 'x'\n")
+    shell.run("%%agent bot\nstrategy: react\ntools: [look]\nsystem: Be kind.\nscript: [x, y]\n---\nGo")
+    assert "Think before" in shell.ns["bot"].last.prompt.system
+    shell.run("%%agent bot --strategy chat\nGo")
+    assert shell.ns["bot"].last.prompt.system == "Be kind."
+
+
+def test_a_dry_plan_shows_the_request_that_is_sent_first(shell):
+    cell = "%%plan bot --dry\nscript: ['[]', one, done]\n---\nGo"
+    assert "Do not answer this yet" in shell.text(cell)
+    shell.run(cell.replace(" --dry", ""))
+    assert "Do not answer this yet" in shell.text("%prompt bot")

@@ -202,7 +202,7 @@ def test_the_hints_of_the_loop_are_in_the_language(language):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_plan_speaks_the_language(language):
     looking = [call("look"), call("look", {"place": "there"})]
-    script = ['["a", "b", "c"]', *looking, '["b", "c"]', "", "b done", "c done", "Done."]
+    script = ['["z", "a", "b", "c"]', "z done", *looking, '["b", "c"]', "", "b done", "c done", "Done."]
     agent = PlanAgent("p", ScriptedLLM(script), tools=[look], max_turns=2, replan=True, texts=language)
     assert agent.run("go").final_output == "Done."
     said = spoken(agent)

@@ -136,6 +136,12 @@ def test_an_answer_that_its_caller_saw_otherwise_is_shown():
     assert "Answer" in text_of(bundle(events)["text/html"])
 
 
+def test_an_answer_that_its_caller_saw_is_shown_once():
+    shown = bundle(nested_run().events)
+    assert shown["text/html"].count("<b>Answer</b>") == 1
+    assert shown["text/plain"].count("answer\n") == 1
+
+
 @pytest.mark.parametrize(
     ("status", "said"),
     [

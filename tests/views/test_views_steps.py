@@ -83,7 +83,7 @@ answer
 
 def told(text):
     """The transcript with … in the place of what the agent itself tells the model, which is worded elsewhere."""
-    own = r"(?:Do not answer this|This is worked on|Do step \d|All steps are done)"
+    own = r"(?:Do not answer this|This is worked on|Do step \d|The steps are over)"
     return re.sub(rf"^( +){own}.*?(?=^  turn 1$)", r"\1…\n", text, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -267,9 +267,7 @@ def test_a_plan_without_a_turn_was_given():
 
 def test_a_plan_that_waits_is_a_list_of_open_boxes():
     shown = bundle(planner(steps(*TITLES)).propose("Which is warmer?").events)
-    assert shown["text/plain"].startswith(
-        "solver · scripted · waits for a decision: the plan waits to be run · 0 of 3 steps"
-    )
+    assert shown["text/plain"].startswith("solver · scripted · waits for a decision · 0 of 3 steps")
     assert shown["text/plain"].count("  [ ] ") == 3
     assert text_of(shown["text/html"]).count("☐") == 3
 
@@ -296,6 +294,14 @@ def test_the_reason_of_a_failure_is_whole():
     planning = [StepStarted("plan", 1), StepFinished("plan", 1, "failed", None, "no plan")]
     assert "plan: failed: no plan" in bundle(planning)["text/plain"]
     assert "failed: no plan" in text_of(bundle(planning)["text/html"])
+
+
+def test_a_long_title_is_whole_in_the_text_and_short_in_the_html():
+    title = "so " * 400
+    shown = bundle([StepStarted("execute", 1, title), StepFinished("execute", 1, "done", "x")])
+    assert title in shown["text/plain"]
+    assert title in shown["text/markdown"]
+    assert f"{title[:500]}…" in shown["text/html"]
 
 
 def test_a_checkbox_is_one_for_readers_of_markdown():

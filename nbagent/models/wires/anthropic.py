@@ -14,14 +14,14 @@ from nbagent.models.wires.draft import (
     Json,
     is_count,
     is_mixed,
+    kept_reasoning,
     number,
     table,
     tables,
-    with_ids,
     word,
 )
 from nbagent.models.wires.failures import stream_failure
-from nbagent.models.wires.settled import arguments_of, settled
+from nbagent.models.wires.settled import arguments_of, system_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +45,8 @@ _FINISH = {
 
 def payload(request: ModelRequest, provider: str, *, structured: bool = False) -> Json:
     """The body of a request, without the model's name. `structured`: the server takes the schema of the answer."""
-    messages = settled(request.messages)
-    system = "\n\n".join(message.content for message in messages if message.role == "system")
-    turns = _turns([message for message in messages if message.role != "system"], provider)
-    body: Json = {"messages": turns, "max_tokens": request.max_tokens or MAX_TOKENS}
+    system, messages = system_apart(request.messages)
+    body: Json = {"messages": _turns(messages, provider), "max_tokens": request.max_tokens or MAX_TOKENS}
     if system:
         body["system"] = system
     if request.tools:
@@ -81,11 +79,10 @@ def _blocks(message: Message, provider: str) -> Iterator[Json]:
         result: Json = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}
         yield result
         return
-    kept = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
-    if kept and TURN in kept[0]:
-        yield from with_ids(kept[0][TURN], "id", message)
-        return
+    kept, is_whole = kept_reasoning(message, provider, "id")
     yield from kept
+    if is_whole:
+        return
     for image in message.images:
         source = {"type": "base64", "media_type": image.media_type, "data": base64.b64encode(image.data).decode()}
         yield {"type": "image", "source": source}

@@ -14,7 +14,7 @@ from nbagent.models.wires.settled import settled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nbagent.messages import ModelReply, ToolSchema
+    from nbagent.messages import ModelReply
     from nbagent.models.model import Piece
     from nbagent.request import ModelRequest
 
@@ -34,7 +34,7 @@ def payload(request: ModelRequest, provider: str, *, old_max_tokens: bool = Fals
     """
     body: Json = {"messages": [_message(message, provider) for message in settled(request.messages)]}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [tool.as_openai() for tool in request.tools]
     if request.max_tokens is not None:
         body["max_tokens" if old_max_tokens else "max_completion_tokens"] = request.max_tokens
     if structured and request.output_schema is not None:
@@ -91,11 +91,6 @@ def strict(schema: Mapping[str, Any]) -> Json:
             return deepcopy(dict(schema))
 
     return pydantic_function_tool(Given)["function"]["parameters"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
-
-
-def _tool(tool: ToolSchema) -> Json:
-    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": function}
 
 
 class Reader:

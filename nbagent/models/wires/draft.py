@@ -139,7 +139,18 @@ def is_mixed(kinds: list[object], reasoning: str, text: str) -> bool:
     return 0 in order and (order != sorted(order) or order.count(1) > 1)
 
 
-def with_ids(turn: list[Json], field: str, message: Message) -> Iterator[Json]:
+def kept_reasoning(message: Message, provider: str, field: str) -> tuple[list[Json], bool]:
+    """The reasoning of an assistant's message, to be sent back as it came; and whether it is the whole turn.
+
+    `field`: where the protocol has the id of a call.
+    """
+    kept: list[Json] = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
+    if kept and TURN in kept[0]:
+        return list(_with_ids(kept[0][TURN], field, message)), True
+    return kept, False
+
+
+def _with_ids(turn: list[Json], field: str, message: Message) -> Iterator[Json]:
     """A turn as it came, its calls with the ids that they have in the conversation."""
     calls = iter(message.tool_calls)
     for block in turn:

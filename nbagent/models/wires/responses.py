@@ -15,14 +15,14 @@ from nbagent.models.wires.draft import (
     counted,
     is_count,
     is_mixed,
+    kept_reasoning,
     number,
     table,
     tables,
-    with_ids,
     word,
 )
 from nbagent.models.wires.failures import failure, stream_failure
-from nbagent.models.wires.settled import settled
+from nbagent.models.wires.settled import system_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +36,8 @@ _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"
 
 def payload(request: ModelRequest, provider: str, *, structured: bool = False) -> Json:
     """The body of a request, without the model's name. `structured`: the server takes the schema of the answer."""
-    messages = settled(request.messages)
-    system = "\n\n".join(message.content for message in messages if message.role == "system")
-    items = [item for message in messages if message.role != "system" for item in _items(message, provider)]
+    system, messages = system_apart(request.messages)
+    items = [item for message in messages for item in _items(message, provider)]
     body: Json = {"input": items, "store": False, "include": ["reasoning.encrypted_content"]}
     if system:
         body["instructions"] = system
@@ -57,11 +56,10 @@ def _items(message: Message, provider: str) -> Iterator[Json]:
         yield {"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}
         return
     if message.role == "assistant":
-        kept = [json.loads(one.data) for one in message.reasoning if one.provider == provider]
-        if kept and TURN in kept[0]:
-            yield from with_ids(kept[0][TURN], "call_id", message)
-            return
+        kept, is_whole = kept_reasoning(message, provider, "call_id")
         yield from kept
+        if is_whole:
+            return
     kind = "output_text" if message.role == "assistant" else "input_text"
     parts: list[Json] = [{"type": kind, "text": message.content}] if message.content else []
     parts += [{"type": "input_image", "image_url": data_url(image), "detail": "auto"} for image in message.images]

@@ -28,6 +28,13 @@ def settled(messages: Iterable[Message]) -> list[Message]:
     return list(_Settler().run(list(messages)))
 
 
+def system_apart(messages: Iterable[Message]) -> tuple[str, list[Message]]:
+    """The system text, and the other messages settled: for protocols that have a place of its own for it."""
+    in_order = settled(messages)
+    system = "\n\n".join(message.content for message in in_order if message.role == "system")
+    return system, [message for message in in_order if message.role != "system"]
+
+
 def arguments_of(call: ToolCall) -> str:
     """A call's arguments as the JSON text of an object; `{}` where they are none, which its observation says."""
     try:

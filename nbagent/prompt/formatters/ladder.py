@@ -45,10 +45,10 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
 
 
-def around(found: Found) -> tuple[str, ...]:
-    """What was done to get this out of its text."""
+def around(found: Found, what: str = "JSON object") -> tuple[str, ...]:
+    """What was done to get this out of its text. `what`: what it is called."""
     fence = ("took the text out of a code fence",) if found.fenced else ()
-    rest = () if found.alone else ("took the JSON object out of the text around it",)
+    rest = () if found.alone else (f"took the {what} out of the text around it",)
     return (*fence, *rest)
 
 

@@ -28,9 +28,11 @@ JSON = re.compile(rf'{_DOUBLE}|["{{}}\[\]]', re.DOTALL)
 """A bracket, a whole string, or the quote that a string without an end begins with."""
 PYTHON = re.compile(rf"""{_DOUBLE}|{_SINGLE}|["'{{}}\[\]]""", re.DOTALL)
 """The same, of Python."""
-_FENCE_LINE = re.compile(r"^[ \t]*(?=`{3}|~{3})", re.MULTILINE)
+FENCE_LINE = re.compile(r"^[ \t]*+(?=`{3}|~{3})", re.MULTILINE)
+"""The blanks in front of a fence that begins a line."""
+FENCE_OR_END = re.compile(r"\s*+(?:`{3}|~{3}|\Z)")
+"""What follows where nothing else does: a fence, or the end of the text."""
 _BLANK = re.compile(r"\s*+")
-_FENCE_OR_END = re.compile(r"\s*+(?:`{3}|~{3}|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class Found:
     """Where it begins."""
 
     @property
+    def end(self) -> int:
+        """Where the text goes on behind it."""
+        return self.start + len(self.text)
+
+    @property
     def rank(self) -> tuple[bool, bool, int]:
         """The lower, the likelier it is the answer. Objects that are alone in their fence are all alike."""
         if self.fenced and self.alone:
@@ -59,6 +66,22 @@ def objects(text: str, token: re.Pattern[str] = JSON) -> list[Found]:
     return sorted(_scan(text, token), key=lambda found: found.rank)
 
 
+def end_of(text: str, start: int, token: re.Pattern[str]) -> int:
+    """Where the object or array that begins here ends, or -1."""
+    depth = 0
+    for match in token.finditer(text, start):
+        mark = match[0]
+        if mark in "{[":
+            depth += 1
+        elif mark in "}]":
+            depth -= 1
+            if not depth:
+                return match.end()
+        elif len(mark) == 1:
+            return -1
+    return -1
+
+
 def _scan(text: str, token: re.Pattern[str]) -> Iterator[Found]:
     at = content = cut_off = 0
     fence = ""
@@ -69,12 +92,12 @@ def _scan(text: str, token: re.Pattern[str]) -> Iterator[Found]:
             fence, content = _after(opening, fence, content)
             continue
         start = opening.start()
-        at = _end(text, start, token)
+        at = end_of(text, start, token)
         closed = at >= 0
         if not closed:
             cut_off += 1
             at = _fence_end(text, start, fence)
-            behind = _FENCE_LINE.search(text, start) if not fence else None
+            behind = FENCE_LINE.search(text, start) if not fence else None
         if not opening["array"]:
             alone = _is_alone(text, content, start, at, fence)
             yield Found(text[start:at], closed, bool(fence), alone, start)
@@ -93,22 +116,6 @@ def _after(mark: re.Match[str], fence: str, content: int) -> tuple[str, int]:
     return fence, content
 
 
-def _end(text: str, start: int, token: re.Pattern[str]) -> int:
-    """Where the object or array that begins here ends, or -1."""
-    depth = 0
-    for match in token.finditer(text, start):
-        mark = match[0]
-        if mark in "{[":
-            depth += 1
-        elif mark in "}]":
-            depth -= 1
-            if not depth:
-                return match.end()
-        elif len(mark) == 1:
-            return -1
-    return -1
-
-
 def _fence_end(text: str, start: int, fence: str) -> int:
     """Where the text in the fence ends that we are in, without the blanks in front of its mark; or else all text."""
     close = re.compile(rf"{fence}++(?![\w+#.-])").search(text, start) if fence else None
@@ -116,5 +123,5 @@ def _fence_end(text: str, start: int, fence: str) -> int:
 
 
 def _is_alone(text: str, content: int, start: int, end: int, fence: str) -> bool:
-    after = _FENCE_OR_END.match(text, end) if fence else _BLANK.fullmatch(text, end)
+    after = FENCE_OR_END.match(text, end) if fence else _BLANK.fullmatch(text, end)
     return bool(_BLANK.fullmatch(text, content, start) and after)

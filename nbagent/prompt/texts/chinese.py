@@ -24,14 +24,14 @@ CHINESE = {
         "{question}\n\n这项任务按步骤进行：\n{plan}\n\n{failed}现在只做第 {number} 步：{step}\n回复这一步的结果。"
     ),
     "plan.step": "{failed}现在只做第 {number} 步：{step}\n回复这一步的结果。",
-    "plan.failed": "第 {number} 步没有完成：{reason}。",
+    "plan.failed": "第 {number} 步（{step}）没有结果：{reason}。",
     "plan.replan": (
-        "{failed}请修改剩余的计划，使它不依赖那一步也能得到答案：{question}\n\n"
+        "{failed}接下来原本计划的是：\n{plan}\n\n请修改它，使它不依赖没有结果的那一步也能得到答案：{question}\n\n"
         '只回复这个 JSON 对象，不要有其他内容：{"steps": ["下一步", "再下一步"]}'
     ),
     "plan.revised": "{failed}剩余的计划现在是：\n{plan}\n\n现在只做第 {number} 步：{step}\n回复这一步的结果。",
     "plan.synthesize": (
-        "{failed}所有步骤都已完成。现在请根据它们的结果给出最终答案，答案本身要完整。任务是：\n\n{question}"
+        "{failed}步骤已经结束。现在请根据它们的结果给出最终答案，答案本身要完整。任务是：\n\n{question}"
     ),
     "reflection.critic": "你是一位严格的审阅者。你找出答案中错误、遗漏或不清楚的地方，并说明如何改正。你不改写答案。",
     "reflection.critique": (

@@ -27,9 +27,10 @@ ENGLISH = {
         "{step}\nReply with its result."
     ),
     "plan.step": "{failed}Do step {number} now, and only that: {step}\nReply with its result.",
-    "plan.failed": "Step {number} could not be done: {reason}. ",
+    "plan.failed": "Step {number} ({step}) has no result: {reason}. ",
     "plan.replan": (
-        "{failed}Revise what is left of the plan, so that it leads to the answer without that step: {question}\n\n"
+        "{failed}What was planned next:\n{plan}\n\nRevise that, so that it leads to the answer without the step "
+        "that has no result: {question}\n\n"
         'Reply with this JSON object and nothing else: {"steps": ["the next step", "the step after that"]}'
     ),
     "plan.revised": (
@@ -37,7 +38,7 @@ ENGLISH = {
         "Reply with its result."
     ),
     "plan.synthesize": (
-        "{failed}All steps are done. Now give the final answer, complete on its own, from their results. The task "
+        "{failed}The steps are over. Now give the final answer, complete on its own, from their results. The task "
         "was:\n\n{question}"
     ),
     "reflection.critic": (
