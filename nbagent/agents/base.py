@@ -275,8 +275,9 @@ class BaseAgent(Runner):
 
     def nested(self, task: str, nest: Nest, scope: Hashable) -> AbstractContextManager[Run]:
         """A run inside that of another agent. `scope`: which conversation it belongs to; None for none."""
-        key = None if scope is None or nest.around.key is None else (nest.around.key, nest.call_id)
-        return self._running(self._task(task, key=key, scope=scope, is_alone=scope is None), nest=nest)
+        key = None if scope is None or nest.around.key is None else (nest.around.key, nest.place)
+        is_alone = scope is None or nest.around.is_replay
+        return self._running(self._task(task, key=key, scope=scope, is_alone=is_alone), nest=nest)
 
     def __repr__(self) -> str:
         tools = f", tools={list(self.own_tools.names)}" if len(self.own_tools) else ""

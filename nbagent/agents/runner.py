@@ -182,19 +182,26 @@ class Runner(ABC):
         with interrupts(awaited=awaited):  # a memory may fail, and then no run has begun
             history = prompting.context.newest(conversation.told(task.key))
         exchange = None if task.is_alone else conversation.open(task.key, () if nest else self.models, goes_on=goes_on)
-        number = self._runs.begin()
+        is_kept = nest is None or not nest.around.is_replay
+        number = self._runs.begin() if is_kept else 0
         run = self._run(task, history, nest, begun, loop or self._loop)
         try:
             yield run
         finally:
+            if nest is not None:
+                run.abandon()
             result = run.result
-            self._runs.keep(result, number)
+            if is_kept and result.events:
+                self._runs.keep(result, number)
             if self.compact is not None and (summary := summary_of(result.events)):
                 conversation.shorten(task.key, self.compact.keep, told(self.texts, summary))
-            if exchange is not None:
-                exchange.close(result.new_messages, rewind=result.status == "cancelled")
-            with interrupts(awaited=awaited):
-                self._remember(result)
+            try:
+                if exchange is not None:
+                    exchange.close(result.new_messages, rewind=result.status == "cancelled")
+            finally:
+                if is_kept:
+                    with interrupts(awaited=awaited):
+                        self._remember(result)
 
     def _run(
         self, task: Task, history: tuple[Message, ...], nest: Nest | None, begun: Sequence[Event],
@@ -220,7 +227,7 @@ class Runner(ABC):
         with scripts_at(self, events):
             loop = self._between_checks(self._loop, task, started, events)
             hooks = self._asked(task.scope)
-            yield Run(started, loop, events, unknown, limits=self.limits, retry=self.retry, hooks=hooks)
+            yield Run(started, loop, events, unknown, limits=self.limits, retry=self.retry, hooks=hooks, is_replay=True)
 
     def _asked(self, scope: Hashable) -> RunHooks | None:
         """The hooks of a run; None without any, which costs nothing."""

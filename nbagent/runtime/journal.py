@@ -24,6 +24,9 @@ class Journal:
     def append(self, event: Event) -> None:
         self.events.append(event)
 
+    def close(self) -> None:
+        """Nothing is added any more."""
+
     def settle(self, start: int, nested: Mapping[int, Within]) -> None:
         """Puts the tool events from `start` on, which ran side by side, into the order of their calls.
 
@@ -38,15 +41,21 @@ class Journal:
 class Within(Journal):
     """The journal of a run inside another one, whose journal holds it, too."""
 
-    __slots__ = ("_around", "index", "turn")
+    __slots__ = ("_around", "_is_closed", "index", "turn")
 
     def __init__(self, around: Journal, turn: int, index: int) -> None:
         super().__init__()
         self._around = around
+        self._is_closed = False
         self.turn = turn
         self.index = index
 
+    def close(self) -> None:
+        self._is_closed = True
+
     def append(self, event: Event) -> None:
+        if self._is_closed:
+            return
         self.events.append(event)
         self._around.append(Nested(self.turn, self.index, event))
 

@@ -38,6 +38,8 @@ class Around(Struct):
     """Its own."""
     begun: int = 0
     """How many runs inside it have begun."""
+    is_replay: bool = False
+    """Whether it is driven over a recorded run: then nothing of it is kept."""
 
 
 class Nest(Struct):
@@ -52,6 +54,11 @@ class Nest(Struct):
     around: Around
     unknown: Unknown = "ask"
     """What to do about a call that was started and has no result."""
+
+    @property
+    def place(self) -> str:
+        """Which run inside the outermost one it is: `1.2`, whatever that one is called."""
+        return ".".join(self.run_id.split(".")[-self.around.depth :])
 
 
 class NestingTool(Tool[..., Any]):

@@ -72,6 +72,7 @@ class Run:
         nest: Nest | None = None,
         key: Hashable = None,
         hooks: Hooks | None = None,
+        is_replay: bool = False,
     ) -> None:
         self.journal = nest.journal if nest else Journal()
         self.hooks = hooks
@@ -82,9 +83,9 @@ class Run:
         self._unknown: Unknown = unknown
         self._result = RunResult(())
         self._model: Model | None = None
-        around = nest.around if nest else Around(key=key, depth=0)
+        around = nest.around if nest else Around(key=key, depth=0, is_replay=is_replay)
         self._meter = Meter(limits or _NO_LIMITS, around.meter) if limits or around.meter else None
-        self._around = Around(self._meter, around.key, around.depth + 1, started.run_id)
+        self._around = Around(self._meter, around.key, around.depth + 1, started.run_id, is_replay=around.is_replay)
         self._retry = retry or _RETRY
 
     @property
@@ -138,6 +139,13 @@ class Run:
         if recorded is not None and not same_end(recorded, finished):
             raise DriftError(f"the recorded run ended with {recorded}, this one with {finished}")
         self.journal.append(recorded if recorded is not None and recorded == finished else finished)
+
+    def abandon(self) -> None:
+        """Ends it, though a thread may still drive it: whatever that does from now on is no part of the run."""
+        events = self.journal.events
+        if events and not isinstance(events[-1], RunFinished):
+            self._finish("cancelled", "stopped with the run around it")
+        self.journal.close()
 
     def _finish(self, status: Status, reason: str) -> None:
         self.journal.append(RunFinished(status, None, reason))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections import Counter
 from decimal import Decimal
 
@@ -27,6 +28,7 @@ from nbagent.events import (
     ModelReplied,
     ModelRequested,
     Nested,
+    RunFinished,
     RunStarted,
     TextDelta,
     ToolReturned,
@@ -377,7 +379,7 @@ def test_closing_the_stream_stops_the_run_inside(deep, asynchronous):
         agents.append(agent_of("boss", asking("lead"), "Three.", tools=[AgentTool(lead)]))
     top = agents[-1]
     streamed(top, asynchronous, until=lambda event: isinstance(inside(event), ToolStarted) and event != inside(event))
-    assert {agent.last.status for agent in agents} == {"cancelled"}
+    assert {agent.last.status for agent in agents if agent.last} == {"cancelled"}  # others have not begun
     assert [agent.model.position for agent in agents] == [0] * len(agents)
     assert top.history == ()
     assert run(top, asynchronous=asynchronous).status == "completed"
@@ -944,3 +946,64 @@ def test_every_run_side_by_side_is_closed_and_the_first_error_is_raised():
         run(lead)
     assert ran == ["w0", "w1", "w2"]
     assert all(w.last.final_output == "ok" for w in workers)
+
+
+def test_calls_of_several_steps_are_exchanges_of_their_own_in_a_scope():
+    worker = agent_of("worker", "w1", "w2", "w1", "w2")
+    script = [
+        '["A", "B"]',
+        call("worker", {"task": "t1"}, call_id="1"),
+        "a",
+        call("worker", {"task": "t2"}, call_id="1"),
+        "b",
+        "ok",
+    ]
+    lead = PlanAgent("lead", ScriptedLLM(script), tools=[AgentTool(worker, scope="s")])
+    for _ in range(2):
+        lead.run("go", key="cell")
+        assert [message.content for message in worker.get_history("s")] == ["t1", "w1", "t2", "w2"]
+
+
+def test_a_replay_leaves_nothing_in_the_agents_inside():
+    worker = agent_of("worker", "w1")
+    lead = agent_of("lead", asking(task="t1"), "ok", tools=[AgentTool(worker, scope="s")])
+    whole = lead.run("go")
+    before = (worker.last, dict(worker.results), worker.get_history("s"))
+    for cut in range(1, len(whole.events) + 1):
+        assert lead.replay(whole.events[:cut]) == whole
+        assert (worker.last, worker.results, worker.get_history("s")) == before
+
+
+def test_runs_that_threads_still_drive_have_an_end_when_the_stream_is_closed():
+    first, go = threading.Event(), threading.Event()
+
+    class Slow:
+        name, mode = "slow", "live"
+
+        def stream(self, request):
+            first.set()
+            go.wait(10)
+            yield ModelReply("late")
+
+        async def astream(self, request):
+            for piece in self.stream(request):
+                yield piece
+
+    workers = [Agent(f"w{n}", Slow()) for n in range(2)]
+    lead = agent_of("lead", [asking("w0"), asking("w1")], "never", tools=workers)
+    stream = lead.stream("go")
+    for event in stream:
+        if isinstance(inside(event), ModelRequested) and isinstance(event, Nested):
+            break
+    assert first.wait(10)
+    stream.close()
+    go.set()
+    assert lead.last.status == "cancelled"
+    begun = [worker for worker in workers if worker.last is not None]
+    assert begun
+    for worker in begun:
+        assert worker.last.status == "cancelled"
+        assert isinstance(worker.last.events[-1], RunFinished)
+    kept = lead.last.events
+    time.sleep(0.2)  # what a thread does afterwards is no part of it
+    assert lead.last.events == kept
