@@ -31,7 +31,6 @@ class Runs:
         self.requests: deque[ModelRequest] = deque(maxlen=KEPT)
         self.count = 0
         self.conversations: dict[Hashable, Conversation] = {}
-        self._newest = 0
 
     def conversation(self, scope: Hashable) -> Conversation:
         """The conversation of a scope; a new one where there is none yet."""
@@ -55,9 +54,8 @@ class Runs:
     def keep(self, result: RunResult, number: int) -> None:
         self.results[number] = result
         while len(self.results) > KEPT:  # of runs side by side, those that end last need not be the newest
-            del self.results[min(self.results)]
-        if number >= self._newest:  # of runs side by side, the one that began last is the newest
-            self.last, self._newest = result, number
+            self.results.pop(min(list(self.results)), None)  # a thread may have done so at the same time
+        self.last = result
 
     def fork(self, agent: str) -> Runs:
         """The same conversations for another agent, which go on apart; it has done nothing yet."""
