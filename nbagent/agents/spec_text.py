@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.spec_values import WRITERS, NoText, is_variable, kind_of, no_text, once
+from nbagent.agents.spec_no_text import NoText, kind_of, no_text
+from nbagent.agents.spec_values import WRITERS
+from nbagent.agents.spec_variables import is_variable, once
 from nbagent.errors import ConfigError
 
 if TYPE_CHECKING:
