@@ -9,9 +9,18 @@ from nbagent.errors import ConfigError
 from nbagent.messages import Field, Piece, Source
 from nbagent.models.invoked import Invokable, InvokedModel, NoModel
 from nbagent.models.model import Model
+from nbagent.text import cut, shown
 from nbagent.tools.plain import Plain
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.serialise import describe
+
+_SHOWN = 200
+"""How many characters of what a user gave an error shows."""
+
+
+def brief(value: object) -> str:
+    """What a user gave, in few words, for an error."""
+    return f"the class {value.__name__}" if isinstance(value, type) else cut(shown(value), _SHOWN)[0]
 
 
 def name_of(what: str, value: object) -> str:
@@ -39,11 +48,7 @@ def registry_of(tools: Any, tool_registry: ToolRegistry | None) -> ToolRegistry:
     if tools is not None and tool_registry is not None:
         raise ConfigError("give tools or tool_registry, not both: tools=[…] makes a registry of its own")
     given: Any = tool_registry if tools is None else tools
-    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
-        raise ConfigError(
-            f"tools: expected a list of functions, got {type(given).__name__}: {given!r}; write [{given!r}]"
-        )
-    return given if isinstance(given, ToolRegistry) else ToolRegistry(given or ())  # pyright: ignore[reportUnknownArgumentType]
+    return given if isinstance(given, ToolRegistry) else ToolRegistry.from_tools(() if given is None else given)
 
 
 def count_of(what: str, value: object) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nbagent.agents.hook import brief
+from nbagent.agents.checks import brief
 from nbagent.errors import ConfigError
 from nbagent.events import PromptAssembled
 from nbagent.runtime.interrupts import gated, interruptible

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.checks import listed
+from nbagent.agents.checks import brief, listed
 from nbagent.errors import ConfigError
 from nbagent.redact import redact
 from nbagent.runtime.guarding import Verdict
-from nbagent.text import cut, shown, sound
+from nbagent.text import sound
 from nbagent.tools.callables import name_of
 from nbagent.values import Struct
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _USUAL = "it did not pass the check"
-_SHOWN = 200
-"""How many characters of a wrong answer an error shows."""
 
 
 class Rewrite(Struct, frozen=True):
@@ -45,9 +43,9 @@ class Guardrail:
 
     def __init__(self, check: Callable[[str], Any], *, name: str | None = None, message: str = "") -> None:
         if not callable(check) or isinstance(check, type):
-            raise ConfigError(f"Guardrail: expected a function of a text, got {_shown(check)}")
+            raise ConfigError(f"Guardrail: expected a function of a text, got {brief(check)}")
         if not isinstance(message, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # notebooks are not type-checked
-            raise ConfigError(f"Guardrail: message: expected a text, got {_shown(message)}")
+            raise ConfigError(f"Guardrail: message: expected a text, got {brief(message)}")
         self.check = check
         self.name = str(name or name_of(check))
         self.message = message
@@ -68,7 +66,7 @@ class Guardrail:
             case _:
                 raise ConfigError(
                     f"the guardrail {self.name!r}: expected None or True to let the text pass, False or a message to "
-                    f"stop it, or Rewrite(text) to go on with another; got {_shown(answer)}"
+                    f"stop it, or Rewrite(text) to go on with another; got {brief(answer)}"
                 )
 
     def _stopped(self, message: object) -> Verdict:
@@ -98,8 +96,4 @@ def _guardrail(option: str, given: Any) -> Guardrail:
             return Guardrail(check, name=name if isinstance(name, str) else name_of(given))
         if callable(given):
             return Guardrail(given)
-    raise ConfigError(f"{option}: expected functions of a text, or objects with check(text); got {_shown(given)}")
-
-
-def _shown(value: object) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else cut(shown(value), _SHOWN)[0]
+    raise ConfigError(f"{option}: expected functions of a text, or objects with check(text); got {brief(given)}")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from nbagent.agents.checks import listed
+from nbagent.agents.checks import brief, listed
 from nbagent.errors import ConfigError
 from nbagent.runtime.consult import Consult
-from nbagent.text import cut, shown
 from nbagent.tools.callables import name_of
 from nbagent.values import Struct
 
@@ -22,8 +21,6 @@ METHODS = (
 """What a hook may have. Source: all but `on_event` are agentmaker's."""
 _FIRST_WORDS = ("on", "before", "after")
 _NEAR = 0.85
-_SHOWN = 200
-"""How many characters of what a user gave an error shows."""
 
 
 class Veto(Struct, frozen=True):
@@ -94,11 +91,6 @@ def hooks_of(given: Any) -> tuple[Hook, ...]:
             name = f"{own} {number}"
         hooks.append(Hook(one, name))
     return tuple(hooks)
-
-
-def brief(value: object) -> str:
-    """What a user gave, in few words, for an error."""
-    return cut(shown(value), _SHOWN)[0]
 
 
 def _name(given: Any) -> str:

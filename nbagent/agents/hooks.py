@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 from pydantic_core import to_json
 
-from nbagent.agents.hook import Hook, Telling, Veto, brief
+from nbagent.agents.checks import brief
+from nbagent.agents.hook import Hook, Telling, Veto
 from nbagent.agents.stages import messages_of
 from nbagent.errors import FOREIGN, ConfigError, GuardrailTripped, Vetoed
 from nbagent.events import (

@@ -38,12 +38,6 @@ def _value(one: Any, namespace: Mapping[str, Any], field: str) -> Any:
     return found(one.removeprefix(AGENT), namespace, field) if isinstance(one, str) else one
 
 
-def as_tool_of(value: Any) -> Any:
-    """An agent as a tool; everything else as it is."""
-    as_tool = None if isinstance(value, type) else getattr(value, "as_tool", None)
-    return as_tool() if callable(as_tool) else value
-
-
 def found(path: str, namespace: Mapping[str, Any], field: str) -> Any:
     """What a name with dots stands for."""
     first, *attributes = path.split(".")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from nbagent.agents.checks import listed
 from nbagent.agents.memory import HistoryMemory
 from nbagent.errors import FOREIGN, ConfigError, MemoryFailed
 from nbagent.prompt.context.block import ContextQuery
@@ -14,6 +14,8 @@ from nbagent.prompt.observe import Context
 from nbagent.runtime.interrupts import gated, interruptible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from nbagent.messages import Message
     from nbagent.prompt.context.selection import ContextPolicy
     from nbagent.tools.registry import ToolRegistry
@@ -30,7 +32,8 @@ class Surroundings:
         self, memories: Iterable[Any] | None = None, retrievers: Iterable[Any] | None = None,
         policy: ContextPolicy | None = None,
     ) -> None:  # fmt: skip
-        kept, more = _listed("memories", memories), _listed("retrievers", retrievers)
+        kept = listed("memories", memories, "context providers")
+        more = listed("retrievers", retrievers, "context providers")
         self.options: dict[str, Any] = {"memories": kept, "retrievers": more, "context_policy": policy}
         """How they were given."""
         self.providers = (*kept, *more)
@@ -118,11 +121,3 @@ def _tell(memory: Any, question: str, answer: str) -> None:
             f"the run is complete, its result is `last`; but the memory {type(memory).__name__} "
             f"could not be told of it: {told(error)}"
         ) from error
-
-
-def _listed(label: str, given: Any) -> tuple[Any, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ConfigError(f"{label}: expected a list of context providers, got {given!r}; write [{given!r}]")
-    return tuple(given)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

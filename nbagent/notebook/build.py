@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.agents.base import BaseAgent
 from nbagent.agents.spec import REACT, TURNS, AgentSpec, assembled
-from nbagent.agents.spec_names import as_tool_of
 from nbagent.errors import CellError, ConfigError, ToolDefinitionError
 from nbagent.messages import Piece
 from nbagent.notebook.described import place_of, prompt_options
@@ -213,19 +212,20 @@ def _tools(cell: Cell, kept: BaseAgent | None, namespace: Namespace) -> ToolRegi
 
 
 def _tool_named(name: str, spec: CellSpec, namespace: Namespace, where: str) -> Any:
-    """A variable; an agent as a tool, where it is one or `agent:` says so."""
+    """A variable; an agent, where `agent:` says so."""
     value = look_up(name.removeprefix(AGENT), namespace, where)
     if name.startswith(AGENT) and not isinstance(value, BaseAgent):
         raise CellError(f"{where}: {name}: {name.removeprefix(AGENT)!r} is {a(value)}, not an agent")
     if isinstance(value, BaseAgent) and name.removeprefix(AGENT) == spec.name:
         raise CellError(f"{where}: {name}: an agent is no tool of its own")
-    return as_tool_of(value)
+    return value
 
 
 def _functions(value: Any) -> Iterable[Callable[..., Any]]:
-    """A function; or the functions of a list, of a registry, of an MCP server."""
+    """A function or an agent; or the functions of a list, of a registry, of an MCP server."""
     if isinstance(value, list | tuple | ToolRegistry):
         return cast("Iterable[Callable[..., Any]]", value)
-    if callable(value) or isinstance(value, type) or not callable(tools := getattr(value, "tools", None)):
+    is_one = callable(value) or isinstance(value, type) or hasattr(value, "as_tool")
+    if is_one or not callable(tools := getattr(value, "tools", None)):
         return (value,)
     return cast("Iterable[Callable[..., Any]]", tools())

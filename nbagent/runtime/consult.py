@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbagent.runtime.interrupts import interruptible
 from nbagent.runtime.loop_thread import on_loop_thread
-from nbagent.tools.failure import headline
+from nbagent.tools.failure import headline, is_cancelled
 from nbagent.values import Struct
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ async def aconsulted(step: Consult) -> None:
         value = step.function(*step.args, **step.keywords)
         step.value = await value if isawaitable(value) else value
     except _MISLEADING as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        if is_cancelled(error):
             raise
         raise _raised(step, error) from error
 
