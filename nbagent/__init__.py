@@ -17,6 +17,9 @@ _HOME = {
     "Agent": "nbagent.agents.agent",
     "AgentSpec": "nbagent.agents.spec",
     "AgentTool": "nbagent.agents.sub_agent",
+    "Answer": "nbagent.approvals.decision",
+    "ApprovalPolicy": "nbagent.approvals.policy",
+    "Approve": "nbagent.approvals.decision",
     "CallableGuardrail": "nbagent.agents.guardrail",
     "Compact": "nbagent.agents.compaction",
     "ContextBlock": "nbagent.prompt.context.block",
@@ -37,13 +40,16 @@ _HOME = {
     "Price": "nbagent.models.prices",
     "PromptDiff": "nbagent.prompt.diff",
     "ReflectionAgent": "nbagent.agents.reflection_agent",
+    "Reject": "nbagent.approvals.decision",
     "Retry": "nbagent.runtime.patience",
     "Rewrite": "nbagent.agents.guardrail",
     "RunResult": "nbagent.runtime.result",
+    "RunStore": "nbagent.store.run_store",
     "RunUsage": "nbagent.runtime.result",
     "ScriptedLLM": "nbagent.models.scripted",
     "SessionStore": "nbagent.agents.sessions",
-    "Texts": "nbagent.prompt.texts.pack",
+    "Stop": "nbagent.approvals.decision",
+    "Texts": "nbagent.texts.pack",
     "Tool": "nbagent.tools.tool",
     "ToolPermissions": "nbagent.tools.permissions",
     "ToolRegistry": "nbagent.tools.registry",
@@ -53,7 +59,9 @@ _HOME = {
     "VectorRetriever": "nbagent.prompt.context.retrievers",
     "Veto": "nbagent.agents.hook",
     "build_agent": "nbagent.agents.spec",
+    "compare": "nbagent.runtime.compare",
     "open_model": "nbagent.models.opening",
+    "read_decisions": "nbagent.approvals.decisions_file",
     "read_spec": "nbagent.notebook.spec_cell",
     "tool": "nbagent.tools.tool",
 }
@@ -63,6 +71,9 @@ __all__ = [
     "Agent",
     "AgentSpec",
     "AgentTool",
+    "Answer",
+    "ApprovalPolicy",
+    "Approve",
     "CallableGuardrail",
     "Compact",
     "ContextBlock",
@@ -83,12 +94,15 @@ __all__ = [
     "Price",
     "PromptDiff",
     "ReflectionAgent",
+    "Reject",
     "Retry",
     "Rewrite",
     "RunResult",
+    "RunStore",
     "RunUsage",
     "ScriptedLLM",
     "SessionStore",
+    "Stop",
     "Texts",
     "Tool",
     "ToolPermissions",
@@ -99,7 +113,9 @@ __all__ = [
     "VectorRetriever",
     "Veto",
     "build_agent",
+    "compare",
     "open_model",
+    "read_decisions",
     "read_spec",
     "tool",
 ]
@@ -120,6 +136,9 @@ if TYPE_CHECKING:
     from nbagent.agents.spec import AgentSpec, build_agent
     from nbagent.agents.sub_agent import AgentTool
     from nbagent.agents.tool_retriever import ToolRetriever
+    from nbagent.approvals.decision import Answer, Approve, Reject, Stop
+    from nbagent.approvals.decisions_file import read_decisions
+    from nbagent.approvals.policy import ApprovalPolicy
     from nbagent.mcp.server import MCPServer
     from nbagent.messages import Image
     from nbagent.models.opening import LLMClient, open_model
@@ -135,10 +154,12 @@ if TYPE_CHECKING:
     from nbagent.prompt.context.retrievers import KeywordRetriever, VectorRetriever
     from nbagent.prompt.context.selection import ContextPolicy
     from nbagent.prompt.diff import PromptDiff
-    from nbagent.prompt.texts.pack import Texts
+    from nbagent.runtime.compare import compare
     from nbagent.runtime.limits import Limits
     from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult, RunUsage
+    from nbagent.store.run_store import RunStore
+    from nbagent.texts.pack import Texts
     from nbagent.tools.permissions import ToolPermissions
     from nbagent.tools.registry import ToolRegistry
     from nbagent.tools.response import ToolResponse

@@ -3,14 +3,19 @@
 NBAgentError
 ├── ConfigError          an agent, a tool or a cell is described wrongly   (also a ValueError)
 │   ├── CellError        a cell's header, options or references
+│   ├── DecisionError    what was said about a call that waits is no decision about it
 │   ├── MissingKey       a provider's key is nowhere to be found
+│   ├── StoreError       a stored run is damaged, of a later version, or not this one
+│   │   └── RunHeld      another process writes the run
 │   └── ToolDefinitionError   a function cannot become a tool
 ├── ModelError           a model gave no usable reply; `kind` says in which way
 ├── MemoryFailed         a memory gives no messages, or could not be told of a run
+├── StoreFailed          a disk does not take or give a stored run
 ├── GuardrailTripped     a guardrail does not let a question or an answer pass
 ├── Vetoed               a hook does not let a model be called
 ├── RunInterrupted       a run waits for a decision that nobody here can give
 └── HarnessError         the test set-up is wrong, not the agent; no tool call ever swallows it
+    ├── DecisionsLeftOver  there are more decisions than calls that wait      (also an AssertionError)
     ├── ScriptExhausted  a script has fewer replies than the agent asks for   (also an AssertionError)
     ├── ScriptLeftOver   a script has more replies than were asked for        (also an AssertionError)
     └── DriftError       a replayed run asks for something else than was recorded
@@ -23,6 +28,8 @@ from nbagent.redact import redact
 __all__ = [
     "CellError",
     "ConfigError",
+    "DecisionError",
+    "DecisionsLeftOver",
     "DriftError",
     "GuardrailTripped",
     "HarnessError",
@@ -30,9 +37,12 @@ __all__ = [
     "MissingKey",
     "ModelError",
     "NBAgentError",
+    "RunHeld",
     "RunInterrupted",
     "ScriptExhausted",
     "ScriptLeftOver",
+    "StoreError",
+    "StoreFailed",
     "ToolDefinitionError",
     "Vetoed",
 ]
@@ -57,6 +67,10 @@ class ConfigError(NBAgentError, ValueError):
     """An agent, a tool or a cell is described wrongly; nothing has run."""
 
 
+class DecisionError(ConfigError):
+    """What was said about a call that waits is no decision, or belongs to no call that waits. The call still waits."""
+
+
 class MissingKey(ConfigError):
     """A provider's key is nowhere to be found."""
 
@@ -67,6 +81,29 @@ class CellError(ConfigError):
 
 class ToolDefinitionError(ConfigError):
     """A function cannot become a tool."""
+
+
+class StoreError(ConfigError):
+    """A stored run cannot be used: it is damaged, of a later version, or other than it was; the file is as it was.
+    Lines below the first are a diff.
+
+    `line`: which line of the file is wrong, from 1; 0 where it is none.
+    """
+
+    def __init__(self, message: str, *, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+
+    def _render_traceback_(self) -> list[str]:
+        return _with_lines(self)
+
+
+class RunHeld(StoreError):
+    """Another process writes the run. `holder`: which, and since when; empty where that is not known."""
+
+    def __init__(self, message: str, *, holder: str = "") -> None:
+        super().__init__(message)
+        self.holder = holder
 
 
 TRANSIENT = frozenset({"rate_limited", "overloaded", "server", "network", "timeout"})
@@ -86,11 +123,12 @@ class ModelError(NBAgentError):
     `kind` is a short stable word: `auth`, `permission`, `not_found`, `bad_request`, `context_overflow`,
     `rate_limited`, `overloaded`, `server`, `network`, `timeout`, `incomplete`, `bad_response`, `refused`, `filtered`,
     or `error` for what a script says. `retry_after`: seconds that the server asks to wait, None where it does not.
-    `transient`: whether the same request may succeed when it is sent again; by default some kinds are.
+    `transient`: whether the same request may succeed when it is sent again; by default some kinds are. Its message is a
+    text, or what has one as its str.
     """
 
     def __init__(
-        self, message: str, *, kind: str = "error", retry_after: float | None = None, transient: bool | None = None
+        self, message: object, *, kind: str = "error", retry_after: float | None = None, transient: bool | None = None
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -100,6 +138,10 @@ class ModelError(NBAgentError):
 
 class MemoryFailed(NBAgentError):
     """A memory of an agent gives no messages, or could not be told of a run."""
+
+
+class StoreFailed(NBAgentError):
+    """A disk does not take or give a stored run. What was to be put down is not there, and has not happened."""
 
 
 class GuardrailTripped(NBAgentError):
@@ -152,5 +194,17 @@ class ScriptLeftOver(HarnessError, AssertionError):
     """A script has more replies than were asked for."""
 
 
+class DecisionsLeftOver(HarnessError, AssertionError):
+    """There are more decisions than calls that waited for one: the run is not the one that they were written for."""
+
+
 class DriftError(HarnessError):
-    """A replayed run asks for something else than was recorded."""
+    """A replayed run asks for something else than was recorded. Its str says what; lines below it are a diff."""
+
+    def _render_traceback_(self) -> list[str]:
+        return _with_lines(self)
+
+
+def _with_lines(error: NBAgentError) -> list[str]:
+    """An error below whose first line there is a diff."""
+    return [f"{type(error).__name__}: {line}" if not n else line for n, line in enumerate(str(error).splitlines())]

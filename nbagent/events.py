@@ -6,18 +6,40 @@ place that has to learn it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from nbagent.messages import (  # noqa: TC001  msgspec reads the annotations
+    Field,
+    Image,
+    Message,
+    ModelReply,
+    Observation,
+    Prompt,
+    Segment,
+    ToolCall,
+    Usage,
+)
 from nbagent.values import PartlyCompared, Struct
-
-if TYPE_CHECKING:
-    from nbagent.messages import Field, Image, Message, ModelReply, Observation, Prompt, Segment, ToolCall
 
 Status = Literal["completed", "interrupted", "out_of_turns", "limit_reached", "cancelled", "failed"]
 StepKind = Literal["compact", "plan", "execute", "synthesize", "draft", "critique", "refine"]
 StepStatus = Literal["done", "failed", "passed"]
+ApprovalVerdict = Literal["approved", "rejected", "answered", "stopped"]
 Stage = Literal["input", "output"]
 """What a guardrail is asked about: what the user says, or what the agent answers."""
+
+
+class Forked(Struct, frozen=True):
+    """Which run another one was forked from, and where."""
+
+    run: str
+    """Its id."""
+    turn: int
+    """From which turn on the fork goes on, in the order of `result.turns`, from 1."""
+    edits: tuple[str, ...] = ()
+    """What was put in another one's place there: `observation`, `arguments`, `reply`, `system`, `user`."""
+    call: int | None = None
+    """Which call of the turn was edited, from 0; None where none was."""
 
 
 class RunStarted(Struct, frozen=True):
@@ -44,6 +66,12 @@ class RunStarted(Struct, frozen=True):
     """Where the scripts of the agents stood that are its tools, in the order of `Agent.models`."""
     retries: int = 1
     """How often the model is told that its answer cannot be read."""
+    scope: Any = None
+    """Which conversation it belongs to."""
+    forked: Forked | None = None
+    """Which run it was forked from; None where it began on its own. What comes before its turn is that run's."""
+    math: bool = False
+    """Whether formulas `$$…$$` of the answer are typeset."""
 
 
 class PromptAssembled(Struct, frozen=True):
@@ -68,14 +96,26 @@ class Guarded(PartlyCompared, frozen=True):
     """Where the model's script stands now: a guardrail may have used it, too."""
 
 
+class Stretch(Struct, frozen=True):
+    """Some messages of an edited request, in a row."""
+
+    kind: Literal["new", "request", "edited"]
+    """`new`: they are here. `request`: they are those of the request as it was; `edited`: those of the run's edited
+    request before this one."""
+    start: int = 0
+    stop: int = 0
+    """Which of them: from `start`, counted from 0, to before `stop`."""
+    messages: tuple[Message, ...] = ()
+
+
 class RequestEdited(Struct, frozen=True):
     """A hook changed what a model call sends. Later turns go on without the change."""
 
     turn: int
     hook: str
     """Its name; of several, their names in their order."""
-    messages: tuple[Message, ...]
-    """What is sent."""
+    stretches: tuple[Stretch, ...]
+    """What is sent. What is known already is not put down again: a run would grow with the square of its turns."""
     before: str = ""
     """Hash of the request as it was, compared when the journal is driven again."""
 
@@ -134,6 +174,8 @@ class ModelReplied(PartlyCompared, frozen=True):
     reply: ModelReply
     position: int = 0
     """Where the model's script stands now."""
+    estimate: Usage | None = None
+    """What it took, at four characters a token, where the server does not say."""
 
 
 class ModelFailed(Struct, frozen=True, gc=False):
@@ -153,6 +195,51 @@ class Noted(Struct, frozen=True, gc=False):
     text: str
     told: bool = True
     """Whether the model has heard of it; else it is a remark about its reply."""
+
+
+class ApprovalRequested(Struct, frozen=True, gc=False):
+    """A tool call may not run until a person has decided about it."""
+
+    turn: int
+    index: int
+    """Which call of the turn's reply, from 0."""
+    call: ToolCall
+    """As it would run."""
+    number: int
+    """Which question of the run it is, from 1."""
+    digest: str
+    """What the decision is bound to."""
+    origin: str = "function"
+    """Where the tool comes from: `function`, `mcp:SERVER`, `agent:NAME`."""
+    why: str = ""
+    """The rule that asks for it."""
+
+
+class ApprovalDecided(Struct, frozen=True, gc=False):
+    """Somebody has decided about a tool call that waited."""
+
+    turn: int
+    index: int
+    verdict: ApprovalVerdict
+    digest: str = ""
+    """That of the question."""
+    arguments: str | None = None
+    """What the call runs with in place of the model's arguments, as JSON text."""
+    text: str = ""
+    """The note of an approval, the reason of a rejection or a stop, the answer in the tool's place."""
+    always: Literal["", "tool", "arguments"] = ""
+    """What is approved in the rest of the run, too."""
+    by: str = "person"
+    """Who: `person`; `cell`, `file` where that holds decisions; `policy`; `always` where an earlier one approved it."""
+
+
+class ApprovalRevoked(Struct, frozen=True, gc=False):
+    """A person has taken back what an approval said about later calls: from here on they are asked about again."""
+
+    turn: int
+    tool: str
+    digest: str
+    """That of the question which was approved for the rest of the run."""
 
 
 class ToolStarted(Struct, frozen=True, gc=False):
@@ -234,6 +321,9 @@ Event = (
     | ModelFailed
     | ModelReplied
     | Noted
+    | ApprovalRequested
+    | ApprovalDecided
+    | ApprovalRevoked
     | ToolStarted
     | ToolReturned
     | Nested

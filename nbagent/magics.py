@@ -63,8 +63,21 @@ class AgentMagics:
         %agent NAME            shows the agent
         %agent reset NAME      forgets the conversation, and starts its script over
         %agent list            the agents of the notebook, and their conversations
+        %agent view NAME       shows its newest run once more, with the figures of its tools; NAME@2 its second run,
+                               NAME@ID one on disk. Where somebody is there, event by event: what was sent, forks
         %agent undo NAME       takes the newest exchange back; `clear` takes back all
         %agent fork NAME NEW   another agent that goes on from here on its own
+        %agent fork NAME@N T   the run N once more from turn T on, and both side by side; with [call=0] observation='…',
+                               arguments='{…}' or reply='…', or system='…' user='…'
+        %agent compare A@1 B   a table and charts of runs, of any agents; `B` alone is its newest
+        %agent pending         what waits for a decision, with all arguments
+        %agent approve NAME    lets it run, and goes on: [CALL] [--args '{…}'] [--note '…'] [--always tool|arguments]
+        %agent reject NAME     does not, and goes on: [CALL] --reason '…'; `answer NAME [CALL] TEXT` gives the result
+        %agent stop NAME       ends the run that waits; `discard NAME` drops it
+        %agent revoke NAME     asks again what `--always` has approved for the rest of the run: [TOOL]
+        %agent runs            the runs on disk, of agents with `store:`; `runs NAME` those of one agent
+        %agent resume ID       goes on with one of them, after a restart too: [--decision approve|reject|answer|stop …];
+                               with `--replies N` from an earlier reply, as a run of its own
         %agent --help          the options, which stand before NAME
         """
         self._cells.run_line(line, local_ns)

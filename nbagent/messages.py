@@ -121,7 +121,9 @@ class ToolFailure(PartlyCompared, frozen=True):
 
     aside = ("traceback",)
 
-    kind: Literal["unknown_tool", "invalid_arguments", "duplicate_id", "denied", "exception", "unknown_outcome"]
+    kind: Literal[
+        "unknown_tool", "invalid_arguments", "duplicate_id", "denied", "rejected", "exception", "unknown_outcome"
+    ]  # fmt: skip
     message: str
     traceback: str = ""
     """The whole traceback, for people; it holds paths, so it is neither compared nor shown to the model."""
@@ -244,6 +246,13 @@ class ToolSchema(Struct, frozen=True):
     description: str
     parameters: Mapping[str, Any]
     """A JSON schema of type object."""
+
+    def retold(self, name: str, description: str, parameters: Mapping[str, str]) -> ToolSchema:
+        """The same tool in other words. `parameters`: descriptions of some, by name."""
+        known: Mapping[str, Any] = self.parameters["properties"]
+        bare = {one: {key: value for key, value in known[one].items() if key != "description"} for one in parameters}
+        told = {one: {"description": text, **bare[one]} for one, text in parameters.items()}
+        return ToolSchema(name, description, {**self.parameters, "properties": {**known, **told}})
 
     def as_openai(self) -> dict[str, Any]:
         """In the form of OpenAI's chat protocol, which others take, too. What is in the parameters is not copied."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as _quoted
@@ -142,6 +143,20 @@ class ModelRequest(Struct, frozen=True):
     def characters(self) -> int:
         """How many characters go to the model, tool descriptions included."""
         return self.messages.characters + _of_tools.get(self.tools)[2]
+
+
+_PARTS = re.compile(
+    r"(?P<messages>\w+)-(?P<tools>\w{12})(?P<max_tokens>\d*)(?P<settings>\{.*\})?(?:->(?P<schema>\w+))?"
+)
+
+
+def parts_of(fingerprint: str) -> dict[str, str]:
+    """What a fingerprint is made of, by what it is about: hashes, and `max_tokens` and `settings` as they are.
+
+    Empty where they are not set; nothing where it is no fingerprint.
+    """
+    found = _PARTS.fullmatch(fingerprint)
+    return {} if found is None else found.groupdict("")
 
 
 def _canonical(message: Message) -> tuple[str, int]:

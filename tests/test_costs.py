@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
+from counting import calls_of
 
 from nbagent import Agent, HistoryMemory, ScriptedLLM
 from nbagent.messages import Message, Prompt
@@ -19,22 +19,6 @@ def add(a: int, b: int) -> int:
 def agent(turns):
     script = [ScriptedLLM.tool_call("add", {"a": i, "b": i}) for i in range(turns)]
     return Agent("a", ScriptedLLM([*script, "done"]), "You add.", tools=[add], max_turns=turns + 1)
-
-
-def calls_of(run):
-    """How many Python functions are entered (generators each time they go on)."""
-    count = 0
-
-    def profile(frame, event, argument):
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def per_turn(turns, asynchronous):

@@ -17,6 +17,7 @@ HEAVY = {
     "markdown_it",
     "nh3",
     "docstring_parser",
+    "filelock",
 }
 
 

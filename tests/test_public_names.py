@@ -11,6 +11,9 @@ NAMES = [
     "Agent",
     "AgentSpec",
     "AgentTool",
+    "Answer",
+    "ApprovalPolicy",
+    "Approve",
     "CallableGuardrail",
     "Compact",
     "ContextBlock",
@@ -31,12 +34,15 @@ NAMES = [
     "Price",
     "PromptDiff",
     "ReflectionAgent",
+    "Reject",
     "Retry",
     "Rewrite",
     "RunResult",
+    "RunStore",
     "RunUsage",
     "ScriptedLLM",
     "SessionStore",
+    "Stop",
     "Texts",
     "Tool",
     "ToolPermissions",
@@ -47,7 +53,9 @@ NAMES = [
     "VectorRetriever",
     "Veto",
     "build_agent",
+    "compare",
     "open_model",
+    "read_decisions",
     "read_spec",
     "tool",
 ]  # fmt: skip
@@ -69,10 +77,12 @@ def test_an_unknown_name_is_an_attribute_error():
         nbagent.Agents  # noqa: B018
 
 
-def test_every_error_is_ours_and_shows_as_one_line():
+def test_every_error_is_ours_and_shows_as_one_line_but_for_a_diff():
     for name in errors.__all__:
         kind = getattr(errors, name)
         assert issubclass(kind, errors.NBAgentError)
-        [line] = kind("two\nlines")._render_traceback_()
+        [line, *more] = kind("two\nlines")._render_traceback_()
         assert line.startswith(f"{name}: ")
-        assert line.endswith("two lines")
+        has_a_diff = kind in (errors.DriftError, errors.StoreError, errors.RunHeld)
+        assert line.endswith("two" if has_a_diff else "two lines")
+        assert more == (["lines"] if has_a_diff else [])

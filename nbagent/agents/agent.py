@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.base import BaseAgent, Given
 from nbagent.agents.loop import Setup, converse
-from nbagent.agents.options import Options, Tools, refuse_foreign
+from nbagent.agents.options import Options, Tools, own_options, refuse_foreign
 from nbagent.agents.stages import Thought, act, calls_of, messages_of, settings_of, think
 from nbagent.agents.task import Task
 from nbagent.errors import ModelError
@@ -17,10 +17,13 @@ from nbagent.runtime.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, MutableMapping
+    from pathlib import Path
 
     from nbagent.agents.compaction import Compact
     from nbagent.agents.sessions import SessionStore
     from nbagent.agents.tool_retriever import ToolRetriever
+    from nbagent.approvals.asking import Asked
+    from nbagent.approvals.policy import ApprovalPolicy
     from nbagent.messages import Message
     from nbagent.models.invoked import Invokable
     from nbagent.models.model import Model
@@ -28,11 +31,12 @@ if TYPE_CHECKING:
     from nbagent.prompt.context.provider import ContextProvider
     from nbagent.prompt.context.selection import ContextPolicy
     from nbagent.prompt.examples import Examples, Place
-    from nbagent.prompt.texts.pack import Texts
     from nbagent.runtime.effects import Loop
     from nbagent.runtime.limits import Limits
     from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult
+    from nbagent.store.run_store import RunStore
+    from nbagent.texts.pack import Texts
     from nbagent.tools.permissions import ToolPermissions
     from nbagent.tools.registry import ToolRegistry
 
@@ -71,6 +75,8 @@ class Agent(BaseAgent):
         tool_registry: ToolRegistry | None = None,
         max_turns: int = 10,
         max_tokens: int | None = None,
+        retries: int = 1,
+        math: bool = False,
         limits: Limits | None = None,
         retry: Retry | None = None,
         texts: Texts | Mapping[str, str] | str | None = None,
@@ -79,9 +85,12 @@ class Agent(BaseAgent):
         output_guardrails: Iterable[Any] | None = None,
         hooks: Iterable[Any] | None = None,
         permissions: ToolPermissions | None = None,
+        approvals: ApprovalPolicy | None = None,
+        decide: Asked | None = None,
         tool_retriever: ToolRetriever | None = None,
         compact: Compact | bool | int | None = None,
         session_store: SessionStore | None = None,
+        store: RunStore | str | Path | None = None,
         description: str | None = None,
         **others: Any,
     ) -> None:
@@ -106,9 +115,11 @@ class Agent(BaseAgent):
 
         The run. tools: functions, `@tool` functions or a registry; tool_registry: a registry, in place of `tools`.
         max_turns: how many model calls one run may take, at least 1. max_tokens: how long one reply may be, default
-        what the model allows. limits: what a run may use in all, default no limit. retry: how often a model call is
+        what the model allows. retries: how often a run that says nothing else tells the model that its answer cannot be
+        read, default once. limits: what a run may use in all, default no limit. retry: how often a model call is
         tried, default four times. texts: the language of what nbagent itself says to the model, `english` or `chinese`,
         or single texts by their key (`Texts`). scope: which conversation a run goes on with where it names none.
+        math: whether the notebook typesets paragraphs `$$…$$` of the answer.
 
         What it may do. input_guardrails: functions of the task, asked before anything is sent; output_guardrails:
         functions of the answer, asked before it counts; each lets the text pass (None, True), stops the run (False, a
@@ -116,12 +127,16 @@ class Agent(BaseAgent):
         `Guardrail`. hooks: functions of an event, told of all that happens in a run, and objects with before_model,
         before_tool, which may change or veto a call (`Veto(reason)`), on_run_start, after_model, after_tool,
         on_guardrail_trip, on_interrupt, on_error or on_run_end. A replay asks and tells them only of what is new.
-        permissions: which tools may be called (`ToolPermissions`). tool_retriever: which of them a run is told of
-        (`ToolRetriever`), by default all. description: what it is good at, for agents that may call it.
+        permissions: which tools may be called (`ToolPermissions`). approvals: which calls wait for a person
+        (`ApprovalPolicy`); decide: a function of the calls that wait, `PendingAction` values, which returns decisions
+        about them (see `resume`), or None; what nobody decides ends the run as interrupted. tool_retriever: which of
+        them a run is told of (`ToolRetriever`), by default all. description: what it is good at, for agents that may
+        call it.
 
         Its conversations. compact: summarises what was said long ago where the history is longer than so many tokens;
         True: than half of the model's context window, where that is known (`Compact`). session_store: keeps them on
-        disk (`SessionStore`), by default they end with the process.
+        disk (`SessionStore`), by default they end with the process. store: writes each run to a file of a folder while
+        it happens (`RunStore`), so that it can go on in a later process (see `resume`); by default none is written.
 
         Raises `ConfigError` (a ValueError) naming what is wrong.
         """
@@ -131,13 +146,14 @@ class Agent(BaseAgent):
             "examples": examples, "examples_in": examples_in, "output": output, "formatters": formatters,
             "hide_unused_fields": hide_unused_fields, "attributes": attributes, "pull_keys": pull_keys,
             "push_keys": push_keys, "memories": memories, "retrievers": retrievers, "context_policy": context_policy,
-            "tools": tools, "tool_registry": tool_registry, "max_tokens": max_tokens, "limits": limits, "retry": retry,
-            "texts": texts, "scope": scope, "input_guardrails": input_guardrails,
+            "tools": tools, "tool_registry": tool_registry, "max_tokens": max_tokens, "retries": retries, "math": math,
+            "limits": limits, "retry": retry, "texts": texts, "scope": scope, "input_guardrails": input_guardrails,
             "output_guardrails": output_guardrails, "hooks": hooks, "permissions": permissions,
-            "tool_retriever": tool_retriever, "compact": compact, "session_store": session_store,
+            "approvals": approvals, "decide": decide,
+            "tool_retriever": tool_retriever, "compact": compact, "session_store": session_store, "store": store,
             "description": description,
         }  # fmt: skip
-        super().__init__(name, model, system_prompt, max_turns, options)
+        super().__init__(name, model, system_prompt, max_turns, own_options(options))
 
     def _loop(self, setup: Setup) -> Loop:
         return converse(setup)

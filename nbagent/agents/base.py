@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 from typing_extensions import Unpack
 
 from nbagent.agents.answer_text import AnswerText
-from nbagent.agents.checks import name_of
-from nbagent.agents.runner import Given, Runner
+from nbagent.agents.branching import Branching
+from nbagent.agents.parts import Given
 from nbagent.models.model import go_to
-from nbagent.models.scripted import ScriptedLLM
-from nbagent.prompt.template import shown as shown_template
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.drivers import adrive, drive
+from nbagent.texts.template import shown as shown_template
 from nbagent.tools.pictures import picture
 from nbagent.views.bundle import agent_bundle
 from nbagent.views.card import Card
@@ -24,8 +23,10 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import AsyncGenerator, Generator, Hashable, Iterable, MutableMapping
 
+    from nbagent.agents.forks import Forks
     from nbagent.agents.sub_agent import AgentTool
     from nbagent.agents.task import Images, RunOptions, Task
+    from nbagent.approvals.asking import Asked, Written
     from nbagent.events import Event, StreamEvent
     from nbagent.messages import Message, Prompt
     from nbagent.runtime.nested import Nest, Unknown
@@ -36,18 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["BaseAgent", "Given"]
 
 
-class BaseAgent(Runner):
+class BaseAgent(Branching):
     """An agent, whatever its strategy: its prompts, its conversations, its runs."""
 
     @property
     def last(self) -> RunResult | None:
         """The result of the newest run, also of one that failed or was cancelled."""
         return self._runs.last
-
-    @property
-    def results(self) -> dict[int, RunResult]:
-        """The results of the newest runs by their number, from 1; at most `KEPT` of them."""
-        return self._runs.results
 
     @property
     def requests(self) -> deque[ModelRequest]:
@@ -93,27 +89,33 @@ class BaseAgent(Runner):
     def undo(self, scope: Hashable = None) -> tuple[Message, ...]:
         """Takes back the newest exchange of a scope, by default that of the agent, and returns it; nothing if none.
 
-        A script goes back to where the exchange began.
+        A script goes back to where the exchange began. Raises ConfigError where a run waits there for a decision, which
+        would then go on from another place.
         """
+        self.check_free(scope)
         return self._conversation(self.scope if scope is None else scope).take_back()
 
-    def fork(self, name: str | None = None) -> Self:
-        """Another agent like this one, that goes on from here on its own: with the same conversations and a script that
-        stands where this one's does. `name`: its name, by default the same; in a session store it has to be another.
-        """
-        made = copy(self)
-        made.name = self.name if name is None else name_of("name", name)
-        made.model = self.model.fork() if isinstance(self.model, ScriptedLLM) else self.model
-        made._runs = self._runs.fork(made.name)  # noqa: SLF001 - it is one of its own class
+    def forked(self, forks: Forks, name: str) -> Self:
+        """The copy of this agent that belongs to a fork, under this name."""
+        if forks.is_kept:
+            self._runs.check_fork(name)
+        made = forks.begin(self, copy(self))
+        made.name = name
+        made.model = forks.model(self.model)
+        made.prompting = forks.prompting(self.prompting, name)
+        made._runs = self._runs.fork(name, forks.marks, is_kept=forks.is_kept)  # noqa: SLF001 - one of its own class
         return made
 
     def reset(self) -> None:
-        """Starts over: forgets what was said in all scopes, and goes back to the beginning of its script and of those
-        of the agents that are its tools."""
+        """Starts over: forgets what was said in all scopes and what waits for a decision, and goes back to the
+        beginning of its script and of those of the agents that are its tools. Raises ConfigError, and changes nothing,
+        where somebody goes on with a run that has waited."""
+        models = self.models  # before anything changes: an agent inside may be there no more
+        self._runs.waiting.drop(self._runs.waiting.all())
         for scope in dict.fromkeys([self.scope, *self.scopes]):
             self.clear_history(scope)
         self.restart_script()
-        for model in self.models:
+        for model in models:
             go_to(model, 0)
 
     def restart_script(self) -> None:
@@ -168,7 +170,8 @@ class BaseAgent(Runner):
 
     def run(
         self, inputs: Given, *, images: Images = (), key: Hashable = None, scope: Hashable = None,
-        output_schema: Any = None, retries: int = 1,
+        output_schema: Any = None, retries: int | None = None, decisions: Iterable[Any] | Written | None = None,
+        decide: Asked | None = None,
     ) -> RunResult:  # fmt: skip
         """Runs the agent on a task until it answers.
 
@@ -176,13 +179,17 @@ class BaseAgent(Runner):
         PNG files. key: names this exchange of the conversation; a run with the key of an earlier one replaces that
         one, in its place. scope: which conversation it belongs to, anything hashable; default: the agent's.
         output_schema: what the answer has to be, a pydantic model or a type such as `list[int]`; `final_output` is
-        then one. retries: how often the model is told that its answer cannot be read, default once.
+        then one. retries: how often the model is told that its answer cannot be read, default the agent's. decisions:
+        what is decided about tool calls that wait, in the order in which they come, or a dict by their digests
+        (`read_decisions`); decide: who decides about further ones, after the agent's own (see `resume`).
 
-        Raises what the model raises (`ModelError`, `ScriptExhausted`) and KeyboardInterrupt where the user stops it;
-        `last` then holds the run so far. Running out of turns is a status, not an error.
+        Raises what the model raises (`ModelError`, `ScriptExhausted`), DecisionsLeftOver where it completes without all
+        of `decisions`, and KeyboardInterrupt where the user stops it; `last` then holds the run so far. Running out of
+        turns is a status, not an error.
         """
         task = self._task(
-            inputs, images=images, key=key, scope=scope, output_schema=output_schema, retries=retries
+            inputs, images=images, key=key, scope=scope, output_schema=output_schema, retries=retries,
+            decisions=decisions, decide=decide,
         )  # fmt: skip
         with self._running(task) as run:
             for _ in drive(run):
@@ -249,8 +256,9 @@ class BaseAgent(Runner):
         unknown: what to do about a tool call that was started and has no result. `ask` (default) ends the run as
         interrupted, unless the tool is idempotent; `run_again` runs it. output_schema: that of the recorded run.
 
-        Raises `DriftError` where the tools, or what is asked of the model, are not those that were recorded. The
-        recorded prompt is used as it is: a changed system prompt counts for new runs only.
+        Raises `DriftError` where the tools, the guardrails, or what is asked of the model are not those that were
+        recorded; it says which of them, and in what a message differs. The recorded prompt is used as it is: a changed
+        system prompt counts for new runs only. `limits` count what was used before the cut.
         """
         with self._rerun(tuple(events), unknown, output_schema) as run:
             for _ in drive(run):
@@ -267,11 +275,11 @@ class BaseAgent(Runner):
                     pass
         return run.result
 
-    def as_tool(self, name: str | None = None, description: str | None = None, *, scope: Hashable = None) -> AgentTool:
+    def as_tool(self, name: str | None = None, description: str | None = None, scope: Hashable = None) -> AgentTool:
         """The agent as a tool of another one; see `AgentTool`."""
         from nbagent.agents.sub_agent import AgentTool
 
-        return AgentTool(self, name, description, scope=scope)
+        return AgentTool(self, name, description, scope)
 
     def nested(self, task: str, nest: Nest, scope: Hashable) -> AbstractContextManager[Run]:
         """A run inside that of another agent. `scope`: which conversation it belongs to; None for none."""

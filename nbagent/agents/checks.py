@@ -57,6 +57,12 @@ def count_of(what: str, value: object) -> int:
     return value
 
 
+def whole_of(what: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"{what}: expected a whole number from 0, got {value!r}")
+    return value
+
+
 def offering(what: str, value: Any, method: str) -> Any:
     """The value, which has this method, written as it is called. Raises ConfigError."""
     if value is not None and (isinstance(value, type) or not callable(getattr(value, method.partition("(")[0], None))):

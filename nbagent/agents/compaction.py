@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from nbagent.agents.loop import Setup
     from nbagent.events import Event
     from nbagent.models.model import Model
-    from nbagent.prompt.texts.pack import Texts
     from nbagent.runtime.effects import Effect, Loop, Outcome
+    from nbagent.texts.pack import Texts
 
 
 class Compact(Struct, frozen=True):

@@ -2,56 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from nbagent.prompt.context.block import ContextQuery
 from nbagent.prompt.context.provider import TOP_K
 from nbagent.prompt.context.sources import Sources
+from nbagent.texts.pack import DEFAULT, Texts
 from nbagent.tools.registry import ToolRegistry
 from nbagent.tools.tool import Tool, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from nbagent.texts.phrase import Phrase
 
 
 class ContextTools:
     """What a model can ask the active providers, in one turn of the conversation."""
 
-    def __init__(self, providers: Iterable[Any], query: Callable[[], ContextQuery] | None) -> None:
+    def __init__(
+        self, providers: Iterable[Any], query: Callable[[], ContextQuery] | None, texts: Texts = DEFAULT
+    ) -> None:  # fmt: skip
         """`query`: gives the question of the run, where a source is asked without one."""
         self._providers = tuple(providers)
         self._query = query
+        self._texts = texts
 
     def _sources(self) -> Sources:
-        return Sources(self._providers, self._query() if self._query else ContextQuery(""))
+        return Sources(self._providers, self._query() if self._query else ContextQuery(""), self._texts)
+
+    def tools(self, own: ToolRegistry) -> Iterator[Tool]:
+        """Both, under names that are free, in the words of the language."""
+        texts = self._texts
+        for made, parameters in (
+            (self.list_context_sources, ()),
+            (self.retrieve_context, ("source", "query", "top_k")),
+        ):
+            key = f"tool.{made.name}"
+            told = {name: texts[f"{key}_{name}"] for name in parameters}
+            name = made.name if made.name not in own else _free(made.name, own)
+            tool = made.retold(name, texts[key], told)
+            tool.origin = f"context:{made.name}"
+            yield tool
 
     @tool
     def list_context_sources(self) -> dict[str, Any]:
-        """List the sources that retrieve_context can ask."""
         return self._sources().list()
 
     @tool
     def retrieve_context(self, source: str, query: str = "", top_k: int = TOP_K) -> dict[str, Any]:
-        """Look something up in one of the context sources.
-
-        Args:
-            source: The source's name, as list_context_sources gives it.
-            query: What to look for; empty for the user's own question.
-            top_k: How many passages to give at most.
-        """
         return self._sources().retrieve(source, query, top_k)
 
 
 class JoinedTools(ToolRegistry):
     """The agent's own tools, and those that ask the active providers, under names that are free."""
 
-    def __init__(self, own: ToolRegistry, providers: Iterable[Any], query: Callable[[], ContextQuery] | None) -> None:
+    def __init__(
+        self, own: ToolRegistry, providers: Iterable[Any], query: Callable[[], ContextQuery] | None,
+        texts: Texts = DEFAULT,
+    ) -> None:  # fmt: skip
         super().__init__(own)
         self._own = own
-        tools = ContextTools(providers, query)
-        for each in (tools.list_context_sources, tools.retrieve_context):
-            made = each if each.name not in own else Tool(each, name=_free(each.name, own))
-            made.origin = f"context:{each.name}"
+        for made in ContextTools(providers, query, texts).tools(own):
             super().register(made)
 
     def register(self, tool: Tool | Callable[..., Any], *, overwrite: bool = False) -> Tool:
@@ -65,9 +77,15 @@ class JoinedTools(ToolRegistry):
         gone = super().remove(name)
         return self._own.remove(name) if name in self._own else gone
 
-    def refusal(self, name: str) -> str:
+    def copied(self, of: Callable[[Any], Any]) -> Self:
+        """The same of a registry of its own."""
+        made = super().copied(of)
+        made._own = of(self._own)  # noqa: SLF001 - it is one of its own class
+        return made
+
+    def refusal(self, name: str) -> Phrase | None:
         """What is refused by the agent's own tools is refused here."""
-        return self._not_permitted(name) if name not in self and self._own.refusal(name) else ""
+        return self._not_permitted(name) if name not in self and self._own.refusal(name) else None
 
 
 def _free(name: str, own: ToolRegistry) -> str:

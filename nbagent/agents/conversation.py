@@ -5,27 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from nbagent.agents.exchange import Exchange, OpenExchange
 from nbagent.agents.marks import Marks
-from nbagent.errors import ConfigError, MemoryFailed
 from nbagent.messages import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
+    from nbagent.agents.exchange import Inner
     from nbagent.models.model import Model
-
-
-@dataclass(slots=True, eq=False)
-class Exchange:
-    """What one run added to the conversation."""
-
-    key: Hashable
-    start: Marks
-    """Where the scripts stood when the run began."""
-    end: Marks
-    """Where they stood after the run."""
-    messages: tuple[Message, ...] = ()
-    """Task and answer; empty where the run did not complete."""
 
 
 @dataclass(slots=True, eq=False)
@@ -126,16 +114,38 @@ class Conversation:
         """Sets the exchange at this place; behind the last one it is new. `summary`: what it made."""
         self._summaries = [one for one in self._summaries if one.length <= place != one.place]
         self._summaries += [] if summary is None else [summary]
+        replaced = self.exchanges[place : place + 1]
         self.exchanges[place : place + 1] = [exchange]
         if self._kept is not None:
             self._kept.put(place, exchange)
+        self._forget_inner(replaced, but=exchange.inner)
 
     def cut(self, length: int) -> None:
         """Forgets all exchanges but the first so many."""
         self._summaries = [one for one in self._summaries if one.length <= length > one.place]
+        gone = self.exchanges[length:]
         del self.exchanges[length:]
         if self._kept is not None:
             self._kept.cut(length)
+        self._forget_inner(gone)
+
+    def forget(self, exchange: Exchange, before: Exchange | None = None) -> None:
+        """Puts what an exchange took the place of into its place; where that was nothing, nothing is said there."""
+        place = next((i for i, one in enumerate(self.exchanges) if one is exchange), None)
+        if place is None:
+            return
+        if before is None and place == len(self.exchanges) - 1:
+            self.cut(place)
+        else:
+            self.put(place, before or Exchange(exchange.key, exchange.start, exchange.end))
+
+    @staticmethod
+    def _forget_inner(gone: Iterable[Exchange], but: Iterable[Inner] = ()) -> None:
+        left = {id(inner.exchange) for inner in but}
+        for exchange in gone:
+            for inner in exchange.inner:
+                if id(inner.exchange) not in left:
+                    inner.forget()
 
     def clear(self) -> None:
         """Forgets everything that was said."""
@@ -152,89 +162,38 @@ class Conversation:
                 return last.messages
         return ()
 
-    def copied_to(self, other: Conversation) -> None:
-        """Says everything to another conversation, too, in the place of what that one has said."""
+    def copied_to(self, other: Conversation, marks: Callable[[Marks], Marks]) -> None:
+        """Says everything to another conversation, too, in the place of what that one has said. `marks`: what becomes
+        of places in scripts.
+        """
         if other.exchanges:
             other.clear()
         for place, exchange in enumerate(self.exchanges):
-            other.put(place, Exchange(exchange.key, Marks(), Marks(), exchange.messages))
+            start, end = marks(exchange.start), marks(exchange.end)
+            other.put(place, Exchange(exchange.key, start, end, exchange.messages))
+        other._summaries = [*self._summaries]
 
     def restart(self, model: Model) -> None:
         """A script starts anew: where earlier exchanges stood in it no longer counts."""
         for exchange in self.exchanges:
             exchange.start, exchange.end = exchange.start.without(model), exchange.end.without(model)
 
-    def open(self, key: Hashable, models: Iterable[Model], *, goes_on: bool = False) -> OpenExchange:
+    def open(
+        self, key: Hashable, models: Iterable[Model], *, goes_on: bool = False, around: OpenExchange | None = None,
+        name: Hashable = None, start: Marks | None = None,
+    ) -> OpenExchange:  # fmt: skip
         """Begins an exchange: sets the scripts of the models to where they have to start.
 
-        `goes_on`: the exchange of this key has begun already, and is not made again. Raises ConfigError where it could
-        not be kept.
+        `goes_on`: the exchange of this key has begun already, and is not made again. `around`: that of the run which
+        this one is inside of. `name`: its key where it has none and its run has to be gone on with. `start`: where the
+        scripts stood when its run began, where that is not now. Raises ConfigError
+        where it could not be kept.
         """
         if self._kept is not None:
             self._kept.check()
         place = self._place(key)
         self.changes += 1
-        return OpenExchange(self, place, key, tuple(models), goes_on=goes_on)
-
-
-class OpenExchange:
-    """An exchange whose run is under way."""
-
-    def __init__(
-        self, conversation: Conversation, place: int | None, key: Hashable, models: tuple[Model, ...], *, goes_on: bool
-    ) -> None:
-        self._conversation = conversation
-        self._exchanges = exchanges = conversation.exchanges
-        self._opened = conversation.changes
-        self._before = None if place is None else exchanges[place]
-        self._key = key
-        self._models = models
-        self._resume_at = Marks.of(models)
-        if self._before is not None and not goes_on:
-            self._before.start.within(self._resume_at).go()
-        self._start = self._before.start if self._before is not None and goes_on else Marks.of(models)
-
-    def close(self, messages: tuple[Message, ...], *, rewind: bool) -> None:
-        """Ends it. `rewind`: the run was cancelled, so everything is as it was before.
-
-        Where another run of the agent went on at the same time, the script stays where it is: the places in it belong
-        to both. Raises MemoryFailed where what was said could not be kept.
-        """
-        conversation = self._conversation
-        alone = conversation.changes == self._opened
-        conversation.changes += 1
-        made = conversation.take_summary()
-        summary = made if alone and not rewind else None  # what another run has said meanwhile is in no summary
-        before = self._before if self._before in self._exchanges else None
-        if rewind and alone:
-            (self._resume_at if before else self._start).go()
-        if not messages and (rewind or (before is None and self._key is None)):
-            if summary is not None:
-                conversation.keep_summary(summary)
-            return
-        done = self._done(messages)
-        place = len(self._exchanges) if before is None else self._exchanges.index(before)
-        if before is not None and alone:
-            self._shift(self._exchanges[place + 1 :], before, done)
-        try:
-            conversation.put(place, done, summary)
-        except (ConfigError, MemoryFailed) as error:
-            if messages:  # else something else has gone wrong, which this must not hide
-                raise MemoryFailed(f"the run is complete, its result is `last`; but {error}") from error
-
-    def _done(self, messages: tuple[Message, ...]) -> Exchange:
-        return Exchange(self._key, self._start, Marks.of(self._models), messages)
-
-    def _shift(self, later: list[Exchange], before: Exchange, done: Exchange) -> None:
-        """The scripts go on where they were, moved by what this exchange used more or less than before.
-
-        So they do where a later exchange belongs to another conversation. A script that had not come to the end of
-        this exchange yet (it was set back since) stays where that ends now.
-        """
-        by = done.end.since(before.end)
-        for exchange in later:
-            exchange.start, exchange.end = exchange.start.moved(by), exchange.end.moved(by)
-        self._resume_at.within(done.end).past(before.end).moved(by).go()
+        return OpenExchange(self, place, key, tuple(models), goes_on=goes_on, around=around, name=name, start=start)
 
 
 def _messages(exchanges: list[Exchange]) -> tuple[Message, ...]:

@@ -15,7 +15,6 @@ from nbagent.events import (
     Event,
     Guarded,
     ModelReplied,
-    RequestEdited,
     RunFinished,
     RunStarted,
     ToolReturned,
@@ -24,6 +23,9 @@ from nbagent.events import (
 from nbagent.messages import ToolCall, ToolFailure
 from nbagent.redact import redact
 from nbagent.request import Messages
+from nbagent.runtime.hooks import Edit
+from nbagent.texts.pack import DEFAULT, Texts
+from nbagent.texts.phrase import Phrase
 from nbagent.tools.arguments import InvalidArguments, parse
 from nbagent.tools.failure import headline
 from nbagent.tools.response import ToolResponse
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from nbagent.request import ModelRequest
     from nbagent.runtime.consult import Consult
     from nbagent.runtime.run import Run
+    from nbagent.texts.pack import Filling
 
 
 class RunHooks:
@@ -44,14 +47,18 @@ class RunHooks:
     `requests`: where the requests of the run are kept; what a hook has changed is kept in their place.
     """
 
-    def __init__(self, hooks: tuple[Hook, ...], scope: Hashable, requests: deque[ModelRequest] | None = None) -> None:
+    def __init__(
+        self, hooks: tuple[Hook, ...], scope: Hashable, requests: deque[ModelRequest] | None = None,
+        texts: Texts = DEFAULT,
+    ) -> None:  # fmt: skip
         self._hooks = hooks
         self._scope = scope
         self._requests = requests
+        self._texts = texts
         self._started: dict[tuple[int, int], ToolCall] = {}
         """The calls of the newest reply that have been started."""
 
-    def before_model(self, request: ModelRequest, turn: int) -> Generator[Consult, None, RequestEdited | None]:
+    def before_model(self, request: ModelRequest) -> Generator[Consult, None, Edit | None]:
         """What is sent in place of the request; None where it stays. Raises Vetoed, and ConfigError for nonsense."""
         messages, editors = request.messages, list[str]()
         for hook in self._hooks:
@@ -61,7 +68,7 @@ class RunHooks:
             if answer is None:
                 continue
             if isinstance(answer, Veto):
-                raise Vetoed(_reason(answer), hook=hook.name)
+                raise Vetoed(str(_reason(answer)), hook=hook.name)
             edited = _messages(hook, answer)
             if edited != messages:
                 messages = edited
@@ -69,7 +76,7 @@ class RunHooks:
         if not editors:
             return None
         self._keep(request, replace(request, messages=messages))
-        return RequestEdited(turn, ", ".join(editors), tuple(messages), request.fingerprint())
+        return Edit(", ".join(editors), messages)
 
     def _keep(self, before: ModelRequest, after: ModelRequest) -> None:
         """What is kept is what is sent."""
@@ -87,7 +94,7 @@ class RunHooks:
             if answer is None:
                 continue
             if isinstance(answer, Veto):
-                return ToolFailure("denied", _reason(answer))
+                return ToolFailure("denied", self._texts.said(_reason(answer)))
             if not isinstance(answer, dict):
                 raise _nonsense(hook, "before_tool", "None, a dict of arguments, or Veto(reason)", answer)
             call = _edited(hook, call, answer)  # pyright: ignore[reportUnknownArgumentType]
@@ -173,9 +180,9 @@ def _edited(hook: Hook, call: ToolCall, arguments: dict[Any, Any]) -> ToolCall:
     return ToolCall(call.id, call.name, text)
 
 
-def _reason(veto: Veto) -> str:
+def _reason(veto: Veto) -> Filling:
     said = veto.reason if isinstance(veto.reason, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # not checked
-    return redact(said.strip()) or "a hook does not let it be called"
+    return redact(said.strip()) or Phrase("tool.vetoed")
 
 
 def _nonsense(hook: Hook, method: str, expected: str, answer: object) -> ConfigError:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nbagent.errors import ConfigError, ModelError
 from nbagent.messages import COMPLETE, Message, ModelReply, Prompt, ToolCall
-from nbagent.prompt.texts.pack import DEFAULT, Texts
+from nbagent.redact import redact
 from nbagent.request import Messages, ModelRequest
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Effect, Note, Outcome
+from nbagent.texts.pack import DEFAULT, Texts
+from nbagent.texts.phrase import Phrase, phrase_of
 
 if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Callable, Generator, Mapping
 
+    from nbagent.events import Status
     from nbagent.messages import Observation
     from nbagent.models.model import Model
     from nbagent.prompt.formatters.reading import Reading
@@ -35,7 +38,7 @@ class Setup:
     max_turns: int
     max_tokens: int | None = None
     read: Callable[[str], Reading] | None = None
-    """Reads an answer; raises a ValueError whose str is for the model. None where an answer is its text."""
+    """Reads an answer; raises a ValueError that is for the model. None where an answer is its text."""
     requests: deque[ModelRequest] | None = None
     """Where each request is kept."""
     texts: Texts = DEFAULT
@@ -70,24 +73,24 @@ def attempted(loop: Generator[Effect, Any, Outcome]) -> Generator[Effect, Any, O
     try:
         return (yield from loop)
     except ModelError as error:  # of the loop itself; what a provider raises goes past it
-        return Outcome("failed", None, str(error))
+        return Outcome("failed", None, str(error), why=phrase_of(error))
 
 
 def take_turns(setup: Setup, prompt: Prompt, messages: Messages) -> Generator[Effect, Any, Outcome]:
     """The turns of a conversation that begins with these messages of the prompt."""
     calls, repeated = _CallIds(), _Repeated(setup.texts)
-    mended, unread, why = 0, 0, ""
+    mended, unread, unread_turn = 0, 0, 0
     for turn in range(1, setup.max_turns + 1):
         reply: ModelReply = yield CallModel(setup.model, setup.request(messages, prompt), turn)
         if reply.finish_reason not in COMPLETE:
             if reply.finish_reason == "length" and setup.max_tokens is not None:
-                return Outcome("limit_reached", None, _too_long(reply, turn, setup.max_tokens))
+                return _ended("limit_reached", _too_long(reply, turn, setup.max_tokens))
             raise incomplete(reply, turn)
         if reply.tool_calls:
             renamed, clash = calls.unique(reply.tool_calls)
             if clash:
                 mended = _no_more(mended + 1, 1, clash, turn)
-            observations = yield CallTools(setup.tools, renamed, turn, clash)
+            observations = yield CallTools(setup.tools, renamed, turn, clash and setup.texts.said(clash))
             answered = Message("assistant", reply.content, renamed, reasoning=reply.reasoning)
             messages += (answered, *[observation.message for observation in observations])
             if advice := repeated.advice(renamed, observations):
@@ -96,31 +99,48 @@ def take_turns(setup: Setup, prompt: Prompt, messages: Messages) -> Generator[Ef
         elif reply.content.strip():
             if setup.read is None:
                 return Outcome("completed", reply.content, said=reply.content)
-            answer = yield from _read(setup.read, reply, turn, last=turn == setup.max_turns)
+            answer = yield from _read(setup, setup.read, reply, turn)
             if isinstance(answer, Outcome):
                 return answer
-            unread = _no_more(unread + 1, setup.retries, f"its answer cannot be read: {answer}", turn)
-            messages += (reply.message, Message("user", answer))
-            why = f", and that of turn {turn} cannot be read"
+            unread = _no_more(unread + 1, setup.retries, Phrase("loop.is_unreadable", answer=answer), turn)
+            messages += (reply.message, Message("user", _told(setup.texts, answer)))
+            unread_turn = turn
         else:
-            mended, empty = _no_more(mended + 1, 1, "its reply is empty", turn), setup.texts["loop.empty_reply"]
+            mended = _no_more(mended + 1, 1, Phrase("loop.is_empty"), turn)
+            empty = setup.texts["loop.empty_reply"]
             yield Note(turn, empty)
             messages += (Message("user", empty),)
-    within = f"{setup.max_turns} replies" if setup.is_aside else f"max_turns={setup.max_turns}"
-    return Outcome("out_of_turns", None, f"no answer within {within}{why}")
+    return _ended("out_of_turns", _no_answer(setup, unread_turn))
+
+
+def _ended(status: Status, why: Phrase) -> Outcome:
+    return Outcome(status, None, str(why), why=why)
+
+
+def _no_answer(setup: Setup, unread: int) -> Phrase:
+    """`unread`: the last turn whose answer could not be read; 0 for none."""
+    most = str(setup.max_turns)
+    reason = Phrase("loop.out_of_replies", replies=most) if setup.is_aside else Phrase("loop.out_of_turns", turns=most)
+    return Phrase("loop.unread", reason=reason, turn=str(unread)) if unread else reason
+
+
+def _told(texts: Texts, words: Phrase | str) -> str:
+    """What the model is told, which may hold what it has said itself."""
+    return words if isinstance(words, str) else redact(texts.said(words))
 
 
 def _read(
-    read: Callable[[str], Reading], reply: ModelReply, turn: int, *, last: bool
-) -> Generator[Effect, Any, Outcome | str]:
+    setup: Setup, read: Callable[[str], Reading], reply: ModelReply, turn: int
+) -> Generator[Effect, Any, Outcome | Phrase | str]:
     """The end of the run with what the answer says; or why it cannot be read, which the model is told but at last."""
     try:
         reading = read(reply.content)
     except ConfigError:
         raise
     except ValueError as error:
-        yield Note(turn, str(error), told=not last)
-        return str(error)
+        words, last = phrase_of(error), turn == setup.max_turns
+        yield Note(turn, str(error) if last else _told(setup.texts, words), told=not last)
+        return words
     if reading.repairs:
         yield Note(turn, "; ".join(reading.repairs), told=False)
     return Outcome("completed", reading.value, said=reply.content)
@@ -132,7 +152,7 @@ class _CallIds:
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
-    def unique(self, calls: tuple[ToolCall, ...]) -> tuple[tuple[ToolCall, ...], str]:
+    def unique(self, calls: tuple[ToolCall, ...]) -> tuple[tuple[ToolCall, ...], Phrase | Literal[""]]:
         """The calls with ids of their own, and what to tell the model where two of this reply shared one.
 
         A provider that counts its ids anew in every turn is no error; the same id twice in one reply is ambiguous.
@@ -142,11 +162,7 @@ class _CallIds:
             self._seen.add(ids[0])
             return calls, ""
         shared = next((one for one in ids if ids.count(one) > 1), None)
-        clash = (
-            ""
-            if shared is None
-            else (f"not run: two calls of this reply have the same id {shared!r}; send them again, with an id for each")
-        )
+        clash = "" if shared is None else Phrase("loop.same_id", id=repr(shared))
         return tuple(self._own(call) for call in calls), clash
 
     def _own(self, call: ToolCall) -> ToolCall:
@@ -158,18 +174,13 @@ class _CallIds:
         return call if name == call.id else ToolCall(name, call.name, call.arguments)
 
 
-_REASONS = {
-    "length": (
-        "is incomplete: it is longer than the model may write (finish reason 'length'); ask for less",
-        "incomplete",
-    ),
-    "content_filter": ("was filtered by the provider (finish reason 'content_filter'); change the task", "filtered"),
-    "refusal": ("is a refusal (finish reason 'refusal'); change the task", "refused"),
-    "context_overflow": (
-        "did not fit into the model's context window; clear the history, or give it less text",
-        "context_overflow",
-    ),
+_KINDS = {
+    "length": "incomplete",
+    "content_filter": "filtered",
+    "refusal": "refused",
+    "context_overflow": "context_overflow",
 }
+"""The kind of error that a finish reason is; each has a text of its own."""
 
 
 class _Repeated:
@@ -190,24 +201,29 @@ class _Repeated:
         return said
 
 
-def _too_long(reply: ModelReply, turn: int, max_tokens: int) -> str:
-    return f"the reply of turn {turn} reached max_tokens={max_tokens:,}{_unrun(reply)}"
+def _too_long(reply: ModelReply, turn: int, max_tokens: int) -> Phrase:
+    return Phrase("loop.max_tokens", turn=str(turn), max_tokens=f"{max_tokens:,}", unrun=_unrun(reply))
 
 
-def _unrun(reply: ModelReply) -> str:
-    return f"; none of its {len(reply.tool_calls)} tool calls was run" if reply.tool_calls else ""
+def _unrun(reply: ModelReply) -> Phrase | str:
+    return Phrase("loop.unrun", calls=str(len(reply.tool_calls))) if reply.tool_calls else ""
 
 
 def incomplete(reply: ModelReply, turn: int) -> ModelError:
-    why, kind = _REASONS.get(
-        reply.finish_reason, (f"is incomplete (finish reason {reply.finish_reason!r})", "incomplete")
-    )
-    return ModelError(f"the reply of turn {turn} {why}{_unrun(reply)}", kind=kind)
+    reason, unrun = reply.finish_reason, _unrun(reply)
+    kind = _KINDS.get(reason)
+    if kind is None:
+        phrase = Phrase("loop.incomplete", turn=str(turn), finish=repr(reason), unrun=unrun)
+        return ModelError(phrase, kind="incomplete")
+    return ModelError(Phrase(f"loop.{reason}", turn=str(turn), unrun=unrun), kind=kind)
 
 
-def _no_more(times: int, often: int, what: str, turn: int) -> int:
+def _no_more(times: int, often: int, what: Phrase | str, turn: int) -> int:
     """A model is told only so often in a run that its reply is unusable; then that ends the run."""
     if times > often:
-        again = "" if not often else ", for the second time" if often == 1 else f", {often + 1} times"
-        raise ModelError(f"the model gave no usable reply in turn {turn}{again}: {what}", kind="bad_response")
+        if often > 1:
+            phrase = Phrase("loop.unusable_often", turn=str(turn), times=str(times), what=what)
+        else:
+            phrase = Phrase("loop.unusable_twice" if often else "loop.unusable", turn=str(turn), what=what)
+        raise ModelError(phrase, kind="bad_response")
     return times

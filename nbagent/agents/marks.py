@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbagent.models.model import go_to, position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from nbagent.models.model import Model
 
@@ -30,17 +30,39 @@ class Marks:
         for model, place in self._places.values():
             go_to(model, place)
 
+    def catch_up(self) -> None:
+        """Sets those scripts that have not come so far yet."""
+        for model, place in self._places.values():
+            if position(model) < place:
+                go_to(model, place)
+
     def within(self, others: Marks) -> Marks:
         """Those of scripts that others know, too."""
         return Marks([mark for key, mark in self._places.items() if key in others._places])
 
     def past(self, others: Marks) -> Marks:
         """Those of scripts that stand where others say, or further."""
-        known = others._places
-        return Marks([mark for key, mark in self._places.items() if key in known and mark[1] >= known[key][1]])
+        return Marks([mark for key, mark in self._places.items() if self.is_past(others, key)])
+
+    def furthest(self, others: Marks) -> Marks:
+        """Of each script that others know, the place that is further."""
+        return Marks([self._places[key] if self.is_past(others, key) else one for key, one in others._places.items()])
+
+    def is_past(self, others: Marks, model: int) -> bool:
+        """Whether the script with this id stands where others say, or further."""
+        here, there = self._places.get(model), others._places.get(model)
+        return here is not None and there is not None and here[1] >= there[1]
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
 
     def without(self, model: Model) -> Marks:
         return Marks([mark for key, mark in self._places.items() if key != id(model)])
+
+    def in_others(self, other: Callable[[Model], Model]) -> Marks:
+        """The same places in other scripts. Those of a script for which there is no other are left out."""
+        marks = [(model, other(model), place) for model, place in self._places.values()]
+        return Marks([(new, place) for model, new, place in marks if new is not model])
 
     def since(self, before: Marks) -> Mapping[int, int]:
         """How far each script that both know has come."""

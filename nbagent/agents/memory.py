@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, Self
 
 from nbagent.agents.conversation import Conversation
 from nbagent.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nbagent.agents.marks import Marks
     from nbagent.messages import Message
 
 
@@ -56,6 +60,13 @@ class HistoryMemory:
     def reset(self) -> None:
         """Forgets everything."""
         self.conversation.clear()
+
+    def fork(self, marks: Callable[[Marks], Marks]) -> Self:
+        """A memory like this one, which goes on from here on its own. `marks`: what becomes of places in scripts."""
+        made = copy(self)
+        made.conversation = Conversation()
+        self.conversation.copied_to(made.conversation, marks)
+        return made
 
     def __repr__(self) -> str:
         return f"HistoryMemory({len(self.conversation.messages)} messages, top_k={self.top_k})"

@@ -5,16 +5,20 @@ Source: Plan-and-Solve (Wang et al. 2023), as in agentmaker's `PlanAgent`.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.loop import attempted
 from nbagent.agents.plan_reading import read_plan
 from nbagent.agents.thread import Thread, asked, whole
 from nbagent.events import StepFinished, StepStarted
+from nbagent.messages import Piece, Source
 from nbagent.prompt.formatters.reading import Unreadable
 from nbagent.runtime.effects import Assemble, Decide, Mark, Outcome
-from nbagent.tools.catalog import catalog
+from nbagent.texts.phrase import Phrase
+from nbagent.tools.catalog import line
 from nbagent.tools.registry import ToolRegistry
 from nbagent.values import Struct
 
@@ -22,14 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from nbagent.agents.loop import Setup
-    from nbagent.messages import Piece, Prompt, ToolSchema
-    from nbagent.prompt.texts.pack import Texts
+    from nbagent.messages import Prompt, ToolSchema
     from nbagent.runtime.effects import Effect, Loop
+    from nbagent.texts.pack import Texts
 
 REVISIONS = 3
 """How often a plan is revised at most."""
 _PLANNING_TURNS = 3
 """A reply, and another for each hint that it cannot be used."""
+
+_LAYOUT = Source("framework", "layout")
+_PLANNED, _EDITED = Source("history", "plan"), Source("input", "plan")
+"""A step that the model has planned, and one that a person has put into the plan."""
 
 Steps = tuple[str, ...]
 
@@ -63,7 +71,8 @@ def plan_and_solve(
 
 def asking(prompt: Prompt, texts: Texts, tools: tuple[ToolSchema, ...]) -> tuple[Piece, ...]:
     """What is said to get a plan for what the user asks; the tools are told of, and cannot be called yet."""
-    told = texts.text("plan.tools", tools=catalog(tools)) if tools else ""
+    lines = [part for tool in tools for part in (Piece("\n", _LAYOUT), Piece(line(tool), Source("tool", tool.name)))]
+    told = Phrase("plan.tools", tools=tuple(lines[1:])) if tools else ""
     return texts.pieces("plan.plan", question=asked(prompt), tools=told)
 
 
@@ -87,7 +96,8 @@ class _Work:
         """What the model has not been told yet of steps that failed."""
         self._is_told = False
         """Whether the model has been told the plan."""
-        self.todo: list[str] = []
+        self.todo: list[Piece] = []
+        """The steps that are left, each with who has made it."""
         self.done = 0
         """How many steps have a result."""
         self.version = 0
@@ -112,10 +122,11 @@ class _Work:
 
     def take(self, steps: Sequence[str] | None) -> Generator[Effect, Any, None]:
         """Takes over what a person has made of the plan, now or in the run that is gone on with."""
-        given = None if steps is None or list(steps) == self.todo else tuple(steps)
+        planned = [step.text for step in self.todo]
+        given = None if steps is None or list(steps) == planned else tuple(steps)
         decided: Steps | None = yield Decide(given)
         if decided is not None:
-            self.todo = list(decided)
+            self.todo = _made_of(decided, planned)
 
     def _planned(self, said: tuple[Piece, ...]) -> Generator[Effect, Any, Outcome | None]:
         self.version += 1
@@ -127,17 +138,18 @@ class _Work:
             yield Mark(StepFinished("plan", self.version, "failed", None, outcome.stop_reason))
             return outcome
         steps: Steps = outcome.final_output["steps"]
+        self.todo = [Piece(step, _PLANNED) for step in steps]
         if not steps and self.version == 1:
-            steps = (" ".join("".join([piece.text for piece in asked(self._prompt)]).split()),)
-        yield Mark(StepFinished("plan", self.version, "done", steps))
-        self.todo, self._is_told = list(steps), False
+            self.todo = [_in_one_line(asked(self._prompt))]
+        yield Mark(StepFinished("plan", self.version, "done", tuple([step.text for step in self.todo])))
+        self._is_told = False
         return None
 
     def step(self) -> Generator[Effect, Any, bool]:
         """Does the next step. Whether it failed."""
-        title, self._number = self.todo.pop(0), self._number + 1
-        yield Mark(StepStarted("execute", self._number, title))
-        said = self._told(title)
+        step, self._number = self.todo.pop(0), self._number + 1
+        yield Mark(StepStarted("execute", self._number, step.text))
+        said = self._told(step)
         outcome = yield from attempted(self._thread.ask(self._doing, f"step {self._number}", said))
         if outcome.status == "completed":
             self._thread.keep(said, outcome.said)
@@ -146,22 +158,23 @@ class _Work:
             return False
         reason = outcome.stop_reason
         self._failures.append(f"step {self._number} failed: {reason}")
-        self._untold += self._setup.texts.pieces("plan.failed", number=str(self._number), step=title, reason=reason)
+        why = outcome.why or reason
+        self._untold += self._setup.texts.pieces("plan.failed", number=str(self._number), step=step, reason=why)
         yield Mark(StepFinished("execute", self._number, "failed", None, reason))
         return True
 
-    def _told(self, title: str) -> tuple[Piece, ...]:
+    def _told(self, step: Piece) -> tuple[Piece, ...]:
         """What the model is told of this step: the whole plan where it has not heard it yet, and what to do now."""
         texts, number = self._setup.texts, str(self._number)
         if self._is_told:
-            return texts.pieces("plan.step", failed=self._untold, number=number, step=title)
-        plan = _listed([title, *self.todo], self._number)
+            return texts.pieces("plan.step", failed=self._untold, number=number, step=step)
+        plan = _listed([step, *self.todo], self._number)
         if not self.done:
             question = asked(self._prompt)
             return texts.pieces(
-                "plan.begin", question=question, plan=plan, failed=self._untold, number=number, step=title
+                "plan.begin", question=question, plan=plan, failed=self._untold, number=number, step=step
             )
-        return texts.pieces("plan.revised", failed=self._untold, plan=plan, number=number, step=title)
+        return texts.pieces("plan.revised", failed=self._untold, plan=plan, number=number, step=step)
 
     def conclude(self) -> Generator[Effect, Any, Outcome]:
         """The answer, from the results of the steps."""
@@ -175,8 +188,28 @@ class _Work:
         return Outcome("completed", outcome.final_output, self.failures, outcome.said)
 
 
-def _listed(steps: Sequence[str], first: int) -> str:
-    return "\n".join([f"{number}. {step}" for number, step in enumerate(steps, first)]) or "-"
+def _listed(steps: Sequence[Piece], first: int) -> tuple[Piece | str, ...]:
+    """A line for each; those that follow each other and have been made by the same are one piece."""
+    lines: list[Piece | str] = []
+    for source, some in groupby(enumerate(steps, first), lambda numbered: numbered[1].source):
+        lines += ["\n", Piece("\n".join([f"{number}. {step.text}" for number, step in some]), source)]
+    return tuple(lines[1:]) or ("-",)
+
+
+def _in_one_line(pieces: tuple[Piece, ...]) -> Piece:
+    sources = {piece.source for piece in pieces}
+    source = pieces[0].source if len(sources) == 1 else Source("input", "question")
+    return Piece(" ".join("".join([piece.text for piece in pieces]).split()), source)
+
+
+def _made_of(steps: Steps, planned: Sequence[str]) -> list[Piece]:
+    """What a person has made of a plan: the steps that the model had planned are still its own."""
+    left = Counter(planned)
+    made: list[Piece] = []
+    for step in steps:
+        left[step] -= 1
+        made.append(Piece(step, _PLANNED if left[step] >= 0 else _EDITED))
+    return made
 
 
 class _Steps(Struct, frozen=True):

@@ -11,6 +11,7 @@ from nbagent.agents.plan_steps import Plan
 from nbagent.prompt.formatters.ladder import around
 from nbagent.prompt.formatters.objects import Found
 from nbagent.prompt.formatters.strict import Broken
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,10 +85,10 @@ class Lines:
     def plan(self, steps: Sequence[Step]) -> Plan:
         """The plan that these of its steps are; raises Broken."""
         if any(step.begins_anew(above) for above, step in pairwise(steps)):
-            raise Broken("there is more than one list in it, and which of them is the plan cannot be told")
+            raise Broken(Phrase("plan.two_lists"))
         texts = tuple([step.text for step in steps if step.text])
         if not texts:
-            raise Broken("the lines of its list are empty")
+            raise Broken(Phrase("plan.empty_lines"))
         prose = [line for line in self._left_out if not line.startswith(("```", "~~~"))]
         taken = Found("", closed=True, fenced=len(prose) < len(self._left_out), alone=not prose)
         note = "read it as a list with bullets" if self._kind == "bullet" else "read it as a numbered list"

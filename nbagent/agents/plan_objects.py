@@ -23,6 +23,7 @@ from nbagent.prompt.formatters.objects import (
 )
 from nbagent.prompt.formatters.reading import Unreadable
 from nbagent.prompt.formatters.strict import Broken, parse
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +54,7 @@ def form_of(found: Found, text: str) -> int:
 def plan_in(found: Found) -> Plan:
     """The plan that it says; raises Broken or Unreadable."""
     if _lacks_comma(found.text):
-        raise Broken("a comma is missing between two of its texts")
+        raise Broken(Phrase("plan.comma"))
     is_list = found.text.startswith("[")
     whole = closed(found.text) if is_list and not found.closed else Mended(found.text, ())
     try:

@@ -12,19 +12,21 @@ from nbagent.agents.plan_steps import Plan, steps_of
 from nbagent.prompt.formatters.reading import unreadable
 from nbagent.prompt.formatters.strict import Broken, parse
 from nbagent.prompt.formatters.thinking import without_thinking
+from nbagent.texts.phrase import Phrase, phrase_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
 def read_plan(text: str) -> Plan:
-    """The plan that the answer says; raises Unreadable, whose str is for the model.
+    """The plan that the answer says; raises Unreadable, which is for the model.
 
     The answer is asked to be `{"steps": ["…", "…"]}`; `plan` as the key, other keys beside it, and the list alone are
     as good. With a note of what was done the same is read in a code fence, between other text, with the faults that
-    the ladder mends, and as Python writes it; and so are lines that begin with `1.`, `1)`, `Step 1:`, `第1步：`, `-` or
-    `*`. Of several, objects with that key come first, then lists on lines of their own, then lines and lists in a
-    sentence, and of each kind what is last. Two lists made of lines are refused: which is the plan cannot be told.
+    the ladder mends, and as Python writes it; and so are lines that begin with `1.`, `1)`, `1:`, `①`, `Step 1:`,
+    `第1步：`, `一、`, `-` or `*`. Of several, objects with that key come first, then lists on lines of their own, then
+    lines and lists in a sentence, and of each kind what is last. Two lists made of lines are refused: which is the
+    plan cannot be told.
 
     A line below such a step belongs to it where it is indented, or a part of it, or runs on to the next step; other
     lines are left out. A step may be an object with a text as `step`, `title` or `task`, as `description`, or both. Its
@@ -34,9 +36,8 @@ def read_plan(text: str) -> Plan:
     try:
         plan = _plan(plain.text)
     except Broken as error:
-        expected = '{"steps": ["…", "…"]}, a JSON object with the list of the steps, each of them a text'
-        advice = "Answer again with that object and nothing else: no text around it, no code fence."
-        raise unreadable(text, expected=expected, wrong=str(error), advice=advice) from None
+        expected, advice = Phrase("plan.expected"), Phrase("answer.object_again")
+        raise unreadable(text, expected=expected, wrong=phrase_of(error), advice=advice) from None
     return Plan(plan.steps, (*plain.repairs, *plan.repairs))
 
 
@@ -49,13 +50,13 @@ def _plan(text: str) -> Plan:
 
 
 def _repaired(text: str) -> Plan:
-    wrong = ""
+    wrong: Phrase | str = ""
     for way in sorted(_ways(text), key=lambda way: way.likeliness, reverse=True):
         try:
             return way.read()
         except Broken as error:
-            wrong = wrong or str(error)
-    raise Broken(wrong or "there is no JSON object in it, no list, and no numbered line")
+            wrong = wrong or phrase_of(error)
+    raise Broken(wrong or Phrase("plan.no_list"))
 
 
 class _Way(NamedTuple):

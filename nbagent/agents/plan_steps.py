@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from nbagent.agents.plan_marker import unnumbered
 from nbagent.prompt.formatters.strict import Broken, as_object
+from nbagent.texts.phrase import Phrase
 from nbagent.values import Struct
 
 _KEYS = ("steps", "plan")
@@ -32,8 +33,10 @@ def _listed(value: Any) -> list[Any]:
     found = as_object(value)
     given = [key for key in _KEYS if key in found]
     steps = next((found[key] for key in given if isinstance(found[key], list)), None)
+    if given and steps is None and all(found[key] in (None, "") for key in given):
+        return []
     if found and steps is None:
-        raise Broken(f'its "{given[0]}" is no list' if given else 'the object has no key "steps"')
+        raise Broken(Phrase("plan.not_a_list", key=given[0]) if given else Phrase("plan.no_key"))
     return steps or []
 
 
@@ -43,11 +46,11 @@ def _step(step: Any, number: int) -> str:
     if isinstance(step, str):
         return unnumbered(step)
     if isinstance(step, bool) or not isinstance(step, int | float):
-        raise Broken(f'step {number} is no text, and no object with a text as "step" either')
+        raise Broken(Phrase("plan.not_a_text", number=str(number)))
     try:
         return str(step)
     except ValueError as error:  # an integer of more digits than Python writes
-        raise Broken(f"step {number}: {error}") from None
+        raise Broken(Phrase("plan.step_wrong", number=str(number), problem=str(error))) from None
 
 
 def _described(step: dict[str, Any]) -> str | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nbagent.prompt.formatters.reading import Reading
     from nbagent.prompt.inputs import Inputs, Text
     from nbagent.prompt.observe import Draft
+    from nbagent.texts.pack import Texts
     from nbagent.tools.registry import ToolRegistry
 
 
@@ -35,10 +36,12 @@ class Prompting:
         attributes: MutableMapping[str, Any],
         context: Surroundings,
         own_tools: ToolRegistry,
+        *,
+        texts: Texts,
     ) -> None:
-        self._agent = agent
+        self.agent = agent
         self.options = options
-        self.blueprint = blueprint(**options, to_text=text_of)
+        self.blueprint = blueprint(**options, to_text=text_of, texts=texts)
         self.attributes = attributes
         self.context = context
         self.own_tools = own_tools
@@ -52,6 +55,12 @@ class Prompting:
         other = copy(self)
         other.blueprint = with_output(self.blueprint, model_output(kind))
         return other
+
+    def like(self, other: Prompting) -> Prompting:
+        """The same, for the prompts of the other one."""
+        made = copy(self)
+        made.blueprint = other.blueprint
+        return made
 
     def inputs(self, inputs: Text | Mapping[str, Any] | Inputs) -> Inputs:
         """What a run is given. Raises ConfigError where that is nothing."""
@@ -68,14 +77,16 @@ class Prompting:
         """The tools of a run: the agent's own, and those that ask active providers what the draft is about."""
         if not self.context.active:
             return self.own_tools
-        query = None if drafted is None else lambda: drafted().query(self._agent, history)
-        return self.context.joined(self.own_tools, query)
+        query = None if drafted is None else lambda: drafted().query(self.agent, history)
+        return self.context.joined(self.own_tools, query, self.blueprint.texts)
 
     def prompt(
         self, drafted: Draft, history: tuple[Message, ...], tools: ToolRegistry, images: tuple[Image, ...]
     ) -> Prompt:
         """The whole prompt. Passive providers are asked."""
-        context = self.context.ask(drafted.query(self._agent, history)) if self.context.passive else None
+        context = (
+            self.context.ask(drafted.query(self.agent, history), self.blueprint.texts) if self.context.passive else None
+        )
         return drafted.prompt(history, tools.schemas, images, context)
 
     @property

@@ -16,6 +16,7 @@ from nbagent.events import StepFinished, StepStarted
 from nbagent.messages import Piece, Source
 from nbagent.request import Messages
 from nbagent.runtime.effects import Assemble, Mark, Outcome
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -67,7 +68,9 @@ class _Reflection:
         yield Mark(StepStarted("critique", number))
         critic = Thread(self._prompt, system=texts.pieces("reflection.critic"))
         answer = (Piece(self._answer.said, _ANSWER),)
-        said = texts.pieces("reflection.critique", question=whole(self._prompt), answer=answer, signal=signal)
+        said = texts.pieces(
+            "reflection.critique", question=whole(self._prompt), answer=answer, signal=Phrase("reflection.signal")
+        )
         outcome = yield from attempted(critic.ask(self._judging, "critique", said))
         if outcome.status != "completed":
             yield Mark(StepFinished("critique", number, "failed", None, outcome.stop_reason))

@@ -1,221 +1,157 @@
-"""Runner: what an agent is made of, and how its runs begin and end."""
+"""Runner: how the runs of an agent begin and end."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from nbagent.agents.checks import attributes_of, count_of, kept, model_of, name_of, offering, registry_of
-from nbagent.agents.choosing import chosen
-from nbagent.agents.compaction import compact_of, shortened, summary_of, told
+from nbagent.agents.compaction import shortened, summary_of, told
 from nbagent.agents.conversation import Conversation
-from nbagent.agents.guarding import Guardrails
-from nbagent.agents.guardrail import guardrails_of
-from nbagent.agents.hook import hooks_of
 from nbagent.agents.hooks import RunHooks
 from nbagent.agents.loop import Setup
-from nbagent.agents.prompting import Prompting
+from nbagent.agents.parts import Parts
+from nbagent.agents.recorded import after, scripts_at, started_of
 from nbagent.agents.recorded import inputs_of as recorded_inputs
-from nbagent.agents.recorded import scripts_at, started_of
-from nbagent.agents.runs import Runs
-from nbagent.agents.surroundings import Surroundings
-from nbagent.agents.task import Images, Task
-from nbagent.errors import ConfigError
+from nbagent.agents.stored import created, left_by
+from nbagent.agents.waiting import Paused
+from nbagent.approvals.asking import check_used
 from nbagent.events import Event, RunFinished, RunStarted
 from nbagent.messages import Message, Segment
 from nbagent.models.model import position
-from nbagent.prompt.inputs import Inputs, Text
-from nbagent.prompt.texts.pack import texts_of
+from nbagent.runtime.gate import Gate
 from nbagent.runtime.interrupts import interrupts
+from nbagent.runtime.pendings import pendings_of
 from nbagent.runtime.run import Run
-from nbagent.tools.pictures import picture
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Hashable, Sequence
 
-    from nbagent.agents.options import Options
-    from nbagent.agents.sessions import SessionStore
-    from nbagent.agents.tool_retriever import ToolRetriever
+    from nbagent.agents.exchange import OpenExchange
+    from nbagent.agents.task import Task
     from nbagent.messages import Prompt
-    from nbagent.models.model import Model
-    from nbagent.prompt.observe import Draft
     from nbagent.request import ModelRequest
     from nbagent.runtime.effects import Loop
-    from nbagent.runtime.limits import Limits
     from nbagent.runtime.nested import Nest, Unknown
-    from nbagent.runtime.patience import Retry
     from nbagent.runtime.result import RunResult
-    from nbagent.tools.permissions import ToolPermissions
-    from nbagent.tools.registry import ToolRegistry
-
-Given = Text | Mapping[str, Any] | Inputs
-"""What a run is given: a task in words, or input fields by name."""
+    from nbagent.store.run_file import RunFile
 
 
-class Runner(ABC):
+class Runner(Parts, ABC):
     """An agent without a strategy: a subclass says in `_loop` how it works on a task."""
 
     strategy: ClassVar[str]
     """`chat`, `plan` or `reflection`."""
 
-    def __init__(self, name: str, model: object, system_prompt: Text | None, max_turns: int, options: Options) -> None:
-        self.name = name_of("name", name)
-        self.model = model_of(model)
-        given: dict[str, Any] = {"system_prompt": system_prompt, **options}
-        context = Surroundings(*[given.pop(key, None) for key in ("memories", "retrievers", "context_policy")])
-        own_tools = registry_of(given.pop("tools", None), given.pop("tool_registry", None))
-        attributes = attributes_of(given.pop("attributes", None))
-        self.max_turns = count_of("max_turns", max_turns)
-        tokens = given.pop("max_tokens", None)
-        self.max_tokens = None if tokens is None else count_of("max_tokens", tokens)
-        self.limits: Limits | None = given.pop("limits", None)
-        self.retry: Retry | None = given.pop("retry", None)
-        self.texts = texts_of(given.pop("texts", None))
-        self.scope: Hashable = given.pop("scope", None)
-        """Which conversation a run goes on with where it names none."""
-        checks = [guardrails_of(key, given.pop(key, None)) for key in ("input_guardrails", "output_guardrails")]
-        self.guardrails = Guardrails(*checks)
-        """What its questions and answers have to pass."""
-        self.hooks = hooks_of(given.pop("hooks", None))
-        """What is asked before a model or a tool is called, and told of what happens."""
-        permissions, retriever = given.pop("permissions", None), given.pop("tool_retriever", None)
-        self.permissions: ToolPermissions | None = offering("permissions", permissions, "permitted(registry)")
-        self.tool_retriever: ToolRetriever | None = offering("tool_retriever", retriever, "select(tools, query)")
-        self.compact = compact_of(given.pop("compact", None))
-        """When its history is summarised."""
-        if self.compact is not None and context.history is not None:
-            raise ConfigError(
-                "compact: a memory holds the history, and says itself how much of it goes in; leave it out"
-            )
-        self.description: str | None = given.pop("description", None)
-        """What it is good at, for agents that may call it."""
-        self.session_store: SessionStore | None = given.pop("session_store", None)
-        given["examples"] = kept(given.get("examples"))
-        self.prompting = Prompting(self.name, given, attributes, context, own_tools)
-        """How its prompts come about."""
-        self._runs = Runs(self.name, self.session_store)
-
-    made_of: ClassVar[tuple[str, ...]] = (
-        "model", "prompting", "max_turns", "max_tokens", "limits", "retry", "texts", "scope", "guardrails", "hooks",
-        "permissions", "tool_retriever", "compact", "description",
-    )  # fmt: skip
-    """What an agent is; the rest is what it has done."""
-
     @property
-    def models(self) -> tuple[Model, ...]:
-        """Its model, and those of the agents that are its tools."""
-        found: dict[int, Model] = {}
-        waiting, seen = [self], set[int]()
-        while waiting:
-            agent = waiting.pop(0)
-            if id(agent) in seen:
-                continue
-            seen.add(id(agent))
-            found[id(agent.model)] = agent.model
-            tools = agent.prompting.own_tools
-            waiting += [inner for tool in tools if isinstance(inner := getattr(tool, "agent", None), Runner)]
-        return tuple(found.values())
+    def next_run(self) -> int:
+        """The number of the run that begins next."""
+        return self._runs.count + 1
 
     @abstractmethod
     def _loop(self, setup: Setup) -> Loop:
         """How the agent works on a task, whose prompt `setup.observe` gives."""
 
-    def _prompt_tools(self, tools: ToolRegistry) -> ToolRegistry:
-        """Those of the tools that the user's own prompt describes."""
-        return tools
-
-    def _conversation(self, scope: Hashable) -> Conversation:
-        memory = self.prompting.context.memory
-        return self._runs.conversation(scope) if memory is None else memory.conversation
-
-    # what a run is given
-
-    def _task(
-        self, inputs: Given, *, images: Images = (), key: Hashable = None, scope: Hashable = None,
-        output_schema: Any = None, retries: int = 1, is_alone: bool = False,
-    ) -> Task:  # fmt: skip
-        prompting = self.prompting
-        asked = prompting.inputs(inputs)
-        if output_schema is not None:
-            prompting = prompting.answering(output_schema)
-        scope = self.scope if scope is None else scope
-        if scope != self.scope and prompting.context.memory is not None:
-            raise ConfigError(
-                "scope: the conversation is that of the HistoryMemory, which knows no scopes; leave it out"
-            )
-        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"retries: expected a whole number from 0, got {retries!r}")
-        return Task(asked, tuple(picture(image) for image in images), key, scope, prompting, retries, is_alone)
-
-    def _permitted(self, drafted: Callable[[], Draft] | None, history: tuple[Message, ...]) -> ToolRegistry:
-        """Its tools, and those that ask active context providers, as far as they are permitted."""
-        tools = self.prompting.tools(drafted, history)
-        return tools if self.permissions is None else self.permissions.permitted(tools)
-
-    def _tools(
-        self, drafted: Callable[[], Draft], history: tuple[Message, ...], recorded: Sequence[Event] = ()
-    ) -> ToolRegistry:
-        """The tools of a run: of those that are permitted the ones that fit. `recorded`: its events so far."""
-        tools = self._permitted(drafted, history)
-        if self.tool_retriever is None:
-            return tools
-        return chosen(tools, self.tool_retriever, lambda: drafted().question, recorded)
-
-    # how a run begins and ends
-
     @contextmanager
     def _running(
         self, task: Task, *, awaited: bool = False, nest: Nest | None = None, begun: Sequence[Event] = (),
-        loop: Callable[[Setup], Loop] | None = None, goes_on: bool = False,
+        loop: Callable[[Setup], Loop] | None = None, goes_on: bool = False, unknown: Unknown = "ask",
+        file: RunFile | None = None,
     ) -> Generator[Run]:  # fmt: skip
         """A run of this task; when the body is left, however that is, the conversation and `last` know of it.
 
         `begun`: what of it has been done already. `loop`: how it is worked on, if not as always. `goes_on`: whether it
-        belongs to the exchange that has begun with it.
+        belongs to the exchange that has begun with it. `unknown`: as in `replay`. `file`: where one that has begun is
+        written, open; None where it has no file. A run inside another one is in the file of that.
         """
+        replaced = None if begun or task.is_alone else self._runs.waiting.check_free(task.scope, task.key)
+        with self._runs.waiting.claimed(replaced):
+            if file is None and nest is None and not begun:
+                file = created(self, self.store)
+            try:
+                with self._under_way(task, file, awaited, nest, begun, loop, goes_on=goes_on, unknown=unknown) as run:
+                    yield run
+            finally:
+                if file is not None:
+                    file.drop()
+
+    @contextmanager
+    def _under_way(  # noqa: PLR0917
+        self, task: Task, file: RunFile | None, awaited: bool, nest: Nest | None, begun: Sequence[Event],
+        loop: Callable[[Setup], Loop] | None, *, goes_on: bool, unknown: Unknown,
+    ) -> Generator[Run]:  # fmt: skip
+        name = task.key if task.key is not None or nest else object()
         prompting = task.prompting
         self.prompting.observed = task.draft
         conversation = Conversation() if task.is_alone else self._conversation(task.scope)
         with interrupts(awaited=awaited):  # a memory may fail, and then no run has begun
             history = prompting.context.newest(conversation.told(task.key))
-        exchange = None if task.is_alone else conversation.open(task.key, () if nest else self.models, goes_on=goes_on)
+        around = cast("OpenExchange | None", nest.around.exchange) if nest else None
+        exchange = around
+        if not task.is_alone:
+            models = () if nest else self.models
+            start = after(self, begun[:1]) if begun and goes_on else None
+            exchange = conversation.open(task.key, models, goes_on=goes_on, around=around, name=name, start=start)
         is_kept = nest is None or not nest.around.is_replay
         number = self._runs.begin() if is_kept else 0
-        run = self._run(task, history, nest, begun, loop or self._loop)
+        run = self._run(
+            task, history, nest, begun, loop or self._loop, exchange=exchange, name=name, unknown=unknown,
+            run_id="" if file is None else file.run_id,
+        )  # fmt: skip
+        if file is not None:
+            run.journal.keeper = file
         try:
             yield run
         finally:
             if nest is not None:
                 run.abandon()
             result = run.result
+            waits = self._waits(run, goes_on=goes_on)
             if is_kept and result.events:
                 self._runs.keep(result, number)
+            if nest is None and not task.is_alone:
+                named = replace(task, key=name)
+                self._runs.waiting.ended(named, Paused(named, result, left_by(run)) if waits else None)
             if self.compact is not None and (summary := summary_of(result.events)):
                 conversation.shorten(task.key, self.compact.keep, told(self.texts, summary))
             try:
-                if exchange is not None:
-                    exchange.close(result.new_messages, rewind=result.status == "cancelled")
+                if exchange is not None and not task.is_alone:
+                    rewind = result.status == "cancelled" and not waits
+                    if waits and result.status == "cancelled":
+                        after(self, result.events).go()  # a reply that was cut off is asked for again
+                    exchange.close(result.new_messages, rewind=rewind, waits=waits)
             finally:
-                if is_kept:
+                if is_kept and not (begun and started_of(begun).forked):  # a fork is told to nobody
                     with interrupts(awaited=awaited):
                         self._remember(result)
+        if nest is None and result.status == "completed":
+            check_used(task.deciders)
 
     def _run(
         self, task: Task, history: tuple[Message, ...], nest: Nest | None, begun: Sequence[Event],
-        work: Callable[[Setup], Loop],
+        work: Callable[[Setup], Loop], *, exchange: OpenExchange | None, name: Hashable, unknown: Unknown,
+        run_id: str = "",
     ) -> Run:  # fmt: skip
         recorded = nest.recorded if nest else begun
-        started = started_of(recorded) if recorded else self._started(task, history, nest)
+        started = started_of(recorded) if recorded else self._started(task, history, nest, run_id)
         loop = self._between_checks(work, task, started, recorded, self._runs.requests)
-        key = task.key if nest is None else None
+        key = name if nest is None else None
         hooks = self._asked(task.scope)
-        unknown = nest.unknown if nest else "ask"
+        unknown = nest.unknown if nest else unknown
         return Run(
-            started, loop, recorded, unknown, limits=self.limits, retry=self.retry, nest=nest, key=key, hooks=hooks
+            started, loop, recorded, unknown, limits=self.limits, retry=self.retry, nest=nest, key=key, hooks=hooks,
+            exchange=exchange, gate=self._gate(task, started, nest), adopts=task.adopts,
         )  # fmt: skip
+
+    @staticmethod
+    def _waits(run: Run, *, goes_on: bool) -> bool:
+        """Whether it can be gone on with: it waits for a decision, or was cancelled while it did, or afterwards."""
+        result = run.result
+        if result.status != "cancelled" or run.is_stopped:
+            return result.interrupted
+        return goes_on or any(one.kind == "approval" for one in pendings_of(result.events))
 
     @contextmanager
     def _rerun(self, events: tuple[Event, ...], unknown: Unknown, output_schema: Any) -> Generator[Run]:
@@ -227,11 +163,20 @@ class Runner(ABC):
         with scripts_at(self, events):
             loop = self._between_checks(self._loop, task, started, events)
             hooks = self._asked(task.scope)
-            yield Run(started, loop, events, unknown, limits=self.limits, retry=self.retry, hooks=hooks, is_replay=True)
+            gate = self._gate(task, started)
+            yield Run(
+                started, loop, events, unknown, limits=self.limits, retry=self.retry, hooks=hooks, gate=gate,
+                is_replay=True,
+            )  # fmt: skip
+
+    def _gate(self, task: Task, started: RunStarted, nest: Nest | None = None) -> Gate:
+        """What the tool calls of a run have to pass."""
+        around = nest.around.gate if nest else None
+        return Gate(self.approvals, self.texts, self.name, started.run_id, task.deciders, around, task.revoked)
 
     def _asked(self, scope: Hashable) -> RunHooks | None:
         """The hooks of a run; None without any, which costs nothing."""
-        return RunHooks(self.hooks, scope, self._runs.requests) if self.hooks else None
+        return RunHooks(self.hooks, scope, self._runs.requests, self.texts) if self.hooks else None
 
     def _between_checks(
         self, work: Callable[[Setup], Loop], task: Task, started: RunStarted, recorded: Sequence[Event],
@@ -262,13 +207,17 @@ class Runner(ABC):
             self.texts, task.retries, prompting.schema,
         )  # fmt: skip
 
-    def _started(self, task: Task, history: tuple[Message, ...], nest: Nest | None = None) -> RunStarted:
-        run_id = nest.run_id if nest else f"{self.name}-{self._runs.count}"
+    def _started(
+        self, task: Task, history: tuple[Message, ...], nest: Nest | None = None, run_id: str = ""
+    ) -> RunStarted:
+        """How a run begins. `run_id`: its id, if its file has one."""
+        run_id = nest.run_id if nest else run_id or f"{self.name}-{self._runs.count}"
         model, asked = self.model, task.inputs
         said = tuple([Segment("user", "task", piece.text, piece.source) for piece in asked.task])
         return RunStarted(
             run_id, self.name, model.name, model.mode, self.max_turns, said, history, task.images, position(model),
-            asked.fields, tuple([position(inner) for inner in self.models[1:]]), task.retries,
+            asked.fields, tuple([position(inner) for inner in self.models[1:]]), task.retries, task.scope,
+            math=self.math,
         )  # fmt: skip
 
     def _remember(self, result: RunResult) -> None:

@@ -9,21 +9,23 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from nbagent.agents.agent import Agent
 from nbagent.agents.checks import name_of
+from nbagent.agents.options import refuse_agentmakers
 from nbagent.agents.plan_agent import PlanAgent
 from nbagent.agents.reflection_agent import ReflectionAgent
+from nbagent.agents.spec_approvals import check, folded, rules_of
 from nbagent.errors import ConfigError
 from nbagent.messages import Piece
 from nbagent.models.scripted import ScriptedLLM
 from nbagent.prompt.blueprint import template
 from nbagent.prompt.inputs import pieces
-from nbagent.prompt.texts.pack import texts_of
+from nbagent.texts.pack import texts_of
 from nbagent.tools.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from nbagent.agents.base import BaseAgent
-    from nbagent.prompt.template import Template
+    from nbagent.texts.template import Template
 
 Strategy = Literal["chat", "react", "plan", "reflection"]
 TURNS: Mapping[str, int] = {"chat": 10, "react": 5, "plan": 3, "reflection": 3}
@@ -36,11 +38,12 @@ class AgentSpec(BaseModel):
     """What an agent is made of. `build_agent(spec)` makes it; `str(spec)` is a cell that describes it.
 
     name: of the agent. strategy: `chat` (default), `react` (chat that is told to think before it acts; needs a tool),
-    `plan` or `reflection`. model: a model, the name of one, `provider` for its usual model, or None for the default.
-    script: replies by hand, in place of a model. instructions: the system prompt as a template. tools: functions,
-    `@tool` functions, names of these, or a registry. max_turns: default 10 of a run (chat), 5 (react), 3 of each step
-    (plan), 3 rounds (reflection). replan: of a plan, whether a step that fails revises the rest. All others are the
-    options of `Agent`.
+    `plan` or `reflection`. model: a model, the name of one, `provider` for its usual model, or None for the default;
+    base_url, api, api_key_env and params of one that is named are those of `open_model`. script: replies by hand, in
+    place of a model. instructions: the system prompt as a template. tools: functions, `@tool` functions, names
+    of these, or a registry. max_turns: default 10 of a run (chat), 5 (react), 3 of each step (plan), 3 rounds
+    (reflection). replan: of a plan, whether a step that fails revises the rest. All others are the options of `Agent`.
+    approve, auto, deny: lists of rules about tool calls, in place of `approvals`.
 
     A field that the strategy would not use is refused. Raises ConfigError (a ValueError) naming the field.
 
@@ -52,6 +55,10 @@ class AgentSpec(BaseModel):
     name: str
     strategy: Strategy = "chat"
     model: Any = None
+    base_url: str | None = None
+    api: Literal["chat", "responses"] | None = None
+    api_key_env: str | None = None
+    params: dict[str, Any] | None = None
     script: Any = None
     system_prompt: Any = None
     instructions: Any = None
@@ -72,25 +79,32 @@ class AgentSpec(BaseModel):
     max_turns: int | None = None
     replan: bool = False
     max_tokens: int | None = None
+    retries: int | None = None
     limits: Any = None
     retry: Any = None
     texts: Any = None
     scope: Any = None
+    math: bool = False
     description: str | None = None
     session_store: Any = None
+    store: Any = None
     compact: Any = None
     input_guardrails: Any = None
     output_guardrails: Any = None
     hooks: Any = None
     permissions: Any = None
+    approvals: Any = None
+    decide: Any = None
     tool_retriever: Any = None
 
     def __init__(self, name: str, strategy: Strategy = "chat", **fields: Any) -> None:
         for field in _LISTS:  # an iterator would be used up by the first who looks
             if isinstance(fields.get(field), Iterator):
                 fields[field] = list(fields[field])
+        for field in fields.keys() - type(self).model_fields.keys():
+            refuse_agentmakers(field)
         try:
-            super().__init__(name=name, strategy=strategy, **fields)  # pyright: ignore[reportCallIssue]
+            super().__init__(name=name, strategy=strategy, **folded(fields))  # pyright: ignore[reportCallIssue]
         except ValidationError as error:
             raise ConfigError(f"AgentSpec: {_told(error)}") from None
         name_of("name", self.name)
@@ -98,6 +112,27 @@ class AgentSpec(BaseModel):
             raise ConfigError(f"replan: only a plan is revised, and the strategy is {self.strategy!r}; leave it out")
         if self.script is not None and self.model is not None:
             raise ConfigError("script and model: a script is the model; keep one of them")
+        if self.system_prompt is not None and self.instructions is not None:
+            raise ConfigError("system_prompt and instructions: both are the system prompt; keep one of them")
+        if self.tools is not None and self.tool_registry is not None:
+            raise ConfigError("tools and tool_registry: give one of them, not both")
+        if self.script is not None or not isinstance(self.model, str | None):
+            _refuse_settings({name: getattr(self, name) for name in OF_THE_MODEL})
+
+    @property
+    def approve(self) -> list[str]:
+        """Which calls wait for a person."""
+        return rules_of("approve", self.approvals)
+
+    @property
+    def auto(self) -> list[str]:
+        """Which calls run without asking."""
+        return rules_of("auto", self.approvals)
+
+    @property
+    def deny(self) -> list[str]:
+        """Which calls never run."""
+        return rules_of("deny", self.approvals)
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Self:
@@ -120,9 +155,19 @@ class AgentSpec(BaseModel):
         return yaml_text(self)
 
 
+OF_THE_MODEL = ("base_url", "api", "api_key_env", "params")
+"""Fields that say how a model that is named is opened."""
+
+
+def _refuse_settings(given: Mapping[str, Any]) -> None:
+    if said := [name for name in OF_THE_MODEL if given[name] is not None]:
+        raise ConfigError(f"{said[0]}: only a model that is named is opened with settings; this one is there already")
+
+
 _LISTS = (
     "script", "tools", "memories", "retrievers", "input_guardrails", "output_guardrails", "hooks", "examples",
     "formatters", "pull_keys", "push_keys", "instructions", "prompt_template", "system_prompt",
+    "approve", "auto", "deny",
 )  # fmt: skip
 
 
@@ -147,10 +192,12 @@ def assembled(spec: AgentSpec, given: Mapping[str, Any] | None = None) -> BaseAg
     if spec.strategy == "plan":
         options["replan"] = spec.replan
     turns = TURNS[spec.strategy] if spec.max_turns is None else spec.max_turns
-    return _CLASSES[spec.strategy](spec.name, _model(given), **options, max_turns=turns)
+    made = _CLASSES[spec.strategy](spec.name, _model(given), **options, max_turns=turns)
+    check(made.approvals, made.own_tools)
+    return made
 
 
-_NOT_OPTIONS = ("name", "strategy", "model", "script", "max_turns", "replan")
+_NOT_OPTIONS = ("name", "strategy", "model", *OF_THE_MODEL, "script", "max_turns", "replan")
 _CLASSES: Mapping[str, Callable[..., BaseAgent]] = {
     "chat": Agent, "react": Agent, "plan": PlanAgent, "reflection": ReflectionAgent,
 }  # fmt: skip
@@ -162,10 +209,11 @@ def _model(given: Mapping[str, Any]) -> Any:
         return script if isinstance(script, ScriptedLLM) else ScriptedLLM(script)
     model = given["model"]
     if model is not None and not isinstance(model, str):
+        _refuse_settings(given)
         return model
     from nbagent.models.opening import open_model
 
-    return open_model(model)
+    return open_model(model, **{name: given[name] for name in OF_THE_MODEL})
 
 
 def _has_tools(given: Mapping[str, Any]) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.agents.spec_no_text import NoText, kind_of
+from nbagent.agents.spec_no_text import NoText, json_value, kind_of
 from nbagent.agents.spec_variables import path
+from nbagent.agents.spec_words import is_environment
 from nbagent.errors import KINDS, ModelError
 from nbagent.messages import ModelReply, ToolCall
 from nbagent.models.opening import Opened
@@ -14,27 +16,61 @@ from nbagent.models.remote import TIMEOUT, RemoteModel
 from nbagent.models.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 
 def model_value(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
-        if value != value.strip() or len(value.splitlines()) != 1:
-            raise NoText(f"the model {value!r}")
-        return {"model": value}
+        return {"model": _one_line(value)}
     if isinstance(value, ScriptedLLM):
         return script_value(value)
     if not isinstance(value, RemoteModel):
         raise NoText(kind_of(value))
     asked = value.opened_as
-    is_usual = value.timeout == TIMEOUT and value.streaming and value.price is None and not value.params
-    if asked is None or asked != Opened(asked.model) or not is_usual:
+    is_usual = value.timeout == TIMEOUT and value.streaming and value.price is None
+    if asked is None or not is_usual or value.params != (asked.params or {}):
         raise NoText(f"the model {value.name} with settings of its own")
-    return {"model": value.name}
+    if asked == Opened(asked.model):
+        return {"model": _one_line(value.name)}
+    said = {} if asked.model is None else {"model": _one_line(asked.model)}
+    for name, write in SETTINGS.items():
+        if (setting := getattr(asked, name)) is not None:
+            said |= write(setting)
+    return said
+
+
+def _one_line(name: str) -> str:
+    if name != name.strip() or len(name.splitlines()) != 1:
+        raise NoText(f"the model {name!r}")
+    return name
+
+
+def _address(value: str) -> dict[str, Any]:
+    if not value or re.search(r"[\s@?#]", value):
+        raise NoText("an address with a user, a password or a query" if value.split() == [value] else "no address")
+    return {"base_url": value}
+
+
+def _variable(value: str) -> dict[str, Any]:
+    if not is_environment(value):
+        raise NoText("what is no name of an environment variable")
+    return {"api_key_env": value}
+
+
+def _params(value: dict[str, Any]) -> dict[str, Any]:
+    return {"params": json_value(value)}
+
+
+SETTINGS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "base_url": _address, "api": lambda value: {"api": value}, "api_key_env": _variable, "params": _params,
+}  # fmt: skip
+"""How the settings of a model are written."""
 
 
 def script_value(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
+        if _YAML_WORD.fullmatch(value):
+            raise NoText(f"the name {value!r}, which YAML reads as something else")
         return {"script": path(value)}
     if isinstance(value, ScriptedLLM):
         has_more = type(value) is not ScriptedLLM or vars(value)["_matches"] is not None
@@ -45,6 +81,10 @@ def script_value(value: Any) -> dict[str, Any]:
     if not entries:
         raise NoText("an empty script")
     return {"script": entries}
+
+
+_YAML_WORD = re.compile("(?i)yes|no|on|off|true|false|null")
+"""What is quoted where it is meant as a text; and a name of a script is not quoted."""
 
 
 def _entry(entry: Any) -> Any:

@@ -9,18 +9,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from itertools import pairwise
-from math import isfinite
+from pathlib import Path
 from typing import Any, cast
 
 from nbagent.agents.compaction import Compact
-from nbagent.agents.spec_model import model_value, script_value
-from nbagent.agents.spec_no_text import NoText, kind_of, number_of
+from nbagent.agents.spec_approvals import approvals_value
+from nbagent.agents.spec_model import SETTINGS, model_value, script_value
+from nbagent.agents.spec_no_text import NoText, json_value, kind_of, number_of
 from nbagent.agents.spec_variables import is_name, is_variable, names_value, once, path, variable
 from nbagent.messages import Piece
 from nbagent.prompt.blueprint import template
-from nbagent.prompt.template import Slot
-from nbagent.prompt.texts.pack import texts_of
 from nbagent.runtime.limits import Limits
+from nbagent.texts.pack import texts_of
+from nbagent.texts.template import Slot
 from nbagent.tools.permissions import ToolPermissions
 from nbagent.tools.registry import ToolRegistry
 
@@ -92,17 +93,7 @@ def _examples(value: Any) -> dict[str, Any]:
 
 def _json(value: Any) -> Any:
     """A value of JSON with its texts escaped."""
-    if isinstance(value, str):
-        return _escaped(value, _TEXT)
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in cast("Mapping[Any, Any]", value)):
-            raise NoText("a mapping with keys that are no texts")
-        return {key: _json(one) for key, one in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_json(one) for one in cast("Iterable[Any]", value)]
-    if value is None or (isinstance(value, bool | int | float) and isfinite(value)):
-        return value
-    raise NoText(kind_of(value))
+    return json_value(value, lambda text: _escaped(text, _TEXT))
 
 
 def _output(value: Any) -> dict[str, Any]:
@@ -203,6 +194,17 @@ def _scope(value: Any) -> dict[str, Any]:
     raise NoText(repr(value) if isinstance(value, str | int | float) else kind_of(value))
 
 
+def _store(value: Any) -> dict[str, Any]:
+    """The folder, in whatever form it is given."""
+    from nbagent.store.run_store import RunStore  # who keeps nothing needs no locks
+
+    folder = value.folder if type(value) is RunStore else value
+    text = str(folder) if isinstance(folder, str | Path) else ""
+    if text.strip() and len(text.splitlines()) == 1:
+        return {"store": text}
+    raise NoText(kind_of(value))
+
+
 def _compact(value: Any) -> dict[str, Any]:
     if isinstance(value, bool):
         return {"compact": value}
@@ -224,18 +226,23 @@ def _permissions(value: Any) -> dict[str, Any]:
         raise NoText(kind_of(value))
     if value.allow is not None and not value.allow:
         raise NoText("an empty list of what is allowed")
-    allow = {} if value.allow is None else {"allow": list(value.allow)}
-    return allow | ({"deny": list(value.deny)} if value.deny else {})
+    if value.deny:
+        raise NoText("permissions that deny a tool")  # what a cell denies, no agent inside may call either
+    return {} if value.allow is None else {"allow": list(value.allow)}
 
 
 WRITERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
-    "model": model_value, "script": script_value, "system_prompt": _text("system"), "examples": _examples,
+    "model": model_value, **SETTINGS, "script": script_value, "system_prompt": _text("system"), "examples": _examples,
     "instructions": _template("instructions"), "prompt_template": _template("prompt_template"), "output": _output,
     "formatters": _formatters, "pull_keys": _keys("pull"), "push_keys": _keys("push"), "tools": _tools,
     "tool_registry": _tools, "memories": names_value("context"), "retrievers": names_value("context"),
     "limits": _limits, "texts": _texts, "permissions": _permissions, "scope": _scope, "compact": _compact,
+    "store": _store,
+    "approvals": approvals_value,
     "input_guardrails": names_value("input_guardrails"), "output_guardrails": names_value("output_guardrails"),
     "hooks": names_value("hooks"), "description": plain("description"), "strategy": plain("strategy"),
     "examples_in": plain("examples_in"), "replan": plain("replan"), "hide_unused_fields": plain("hide_unused_fields"),
+    "math": plain("math"),
     "max_turns": _whole("max_turns", 10_000), "max_tokens": _whole("max_tokens", _MOST),
+    "retries": _whole("retries", _MOST, 0),
 }  # fmt: skip

@@ -51,6 +51,8 @@ def _name(one: Any, value: Any, key: str) -> str:
     if isinstance(one, str):
         prefix = AGENT if key == "tools" and one.startswith(AGENT) else ""
         return prefix + path(one.removeprefix(prefix))
+    if isinstance(one, AgentTool) and one.variable and key == "tools":
+        return f"{AGENT}{one.variable}"
     if isinstance(one, AgentTool | BaseAgent):
         agent = one.agent if isinstance(one, AgentTool) else one
         is_usual = agent is one or _is_like(one, agent.as_tool(), "scope")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from nbagent.messages import Message
     from nbagent.prompt.context.selection import ContextPolicy
+    from nbagent.texts.pack import Texts
     from nbagent.tools.registry import ToolRegistry
 
 
@@ -75,24 +76,24 @@ class Surroundings:
         with gated():
             return tuple(messages_of(_asked_for_messages(self.history)))
 
-    def ask(self, query: ContextQuery) -> Context:
+    def ask(self, query: ContextQuery, texts: Texts) -> Context:
         """Asks the passive providers, and chooses among their blocks."""
         with gated():
-            return self._ask(query)
+            return self._ask(query, texts)
 
     @interruptible
-    def _ask(self, query: ContextQuery) -> Context:
+    def _ask(self, query: ContextQuery, texts: Texts) -> Context:
         from nbagent.prompt.context.gathering import gather
         from nbagent.prompt.context.selection import DEFAULT
 
-        gathered = gather(self.passive, query, self._policy or DEFAULT)
+        gathered = gather(self.passive, query, self._policy or DEFAULT, texts)
         return Context(gathered.pieces, gathered.left_out)
 
-    def joined(self, own: ToolRegistry, query: Callable[[], ContextQuery] | None) -> ToolRegistry:
+    def joined(self, own: ToolRegistry, query: Callable[[], ContextQuery] | None, texts: Texts) -> ToolRegistry:
         """The agent's own tools, and those that ask the active providers, under names that are free."""
         from nbagent.agents.context_tools import JoinedTools
 
-        return JoinedTools(own, self.active, query)
+        return JoinedTools(own, self.active, query, texts)
 
     def remember(self, said: tuple[Message, ...]) -> None:
         """Tells the memories of a completed run: its question and its answer."""

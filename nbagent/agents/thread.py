@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbagent.agents.edit import is_edited
 from nbagent.agents.loop import Setup, take_turns
 from nbagent.messages import Message, Piece, Prompt, Segment, Source
 from nbagent.request import Messages
@@ -33,20 +34,32 @@ class Thread:
             said = (Message("system", "".join([segment.text for segment in self._own])),)
         self._said = Messages(said)
         self._is_new = True
+        self._edited: tuple[tuple[Piece, ...], Message] | None = None
+        """What was said, and the message that a fork has put in its place."""
 
     def ask(self, setup: Setup, label: str, said: tuple[Piece, ...]) -> Generator[Effect, Any, Outcome]:
         """Says something to the model, until it has answered. Nothing of it is kept."""
         made = self._made(label, said, setup)
         prompt: Prompt = yield Assemble(lambda: made, setup.tools.schemas)
         message = Message("user", prompt.user, images=prompt.images)
-        messages = self._said.branch()
+        if is_edited(prompt, "user"):
+            self._edited = said, message
+        messages = self._before(prompt)
         messages += (message,)
         return (yield from take_turns(setup, prompt, messages))
 
+    def _before(self, prompt: Prompt) -> Messages:
+        """What was said before. A fork may have put another text in the place of a system text of its own."""
+        if not (self._own and is_edited(prompt, "system")):
+            return self._said.branch()
+        return Messages((Message("system", prompt.system), *self._said[1:]))
+
     def keep(self, said: tuple[Piece, ...], answer: str) -> None:
         """What has been said and answered belongs to the thread from now on."""
-        text = "".join([piece.text for piece in said])
-        self._said += (Message("user", text, images=self._images), Message("assistant", answer))
+        message = Message("user", "".join([piece.text for piece in said]), images=self._images)
+        if self._edited is not None and self._edited[0] is said:
+            message = self._edited[1]
+        self._said += (message, Message("assistant", answer))
         self._is_new = False
 
     @property

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import ToolDefinitionError
+from nbagent.texts.phrase import Phrase
 from nbagent.tools.arguments import InvalidArguments, parse
+from nbagent.tools.problems import differs, invalid, no_argument, unchecked, value_of
 from nbagent.tools.schema import Interface
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from nbagent.messages import ToolSchema
 
-_MAX_PROBLEMS = 20
 _MAX_SHOWN = 100
 _MAX_WORDS = 300
 
@@ -30,7 +31,7 @@ class ServerInterface(Interface):
         try:
             json.dumps(received, ensure_ascii=False).encode()
         except UnicodeEncodeError:  # it would end the connection, and not only the call
-            raise InvalidArguments("invalid arguments: half a character, an escape such as \\ud83d alone") from None
+            raise InvalidArguments(Phrase("arguments.half", escape="\\ud83d")) from None
         return (), self.validate(received)
 
 
@@ -58,18 +59,17 @@ def _checker(schema: ToolSchema) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
     def check(received: dict[str, Any]) -> dict[str, Any]:
         try:
-            problems = sorted(set(_problems(validator.iter_errors(received))))
+            found = {str(one): one for one in _problems(validator.iter_errors(received))}
         except Exception as error:  # a $ref that leads nowhere, a pattern that Python does not know
-            raise InvalidArguments(f"the arguments cannot be checked: {type(error).__name__}: {error}") from error
-        if problems:
-            more = f"; and {len(problems) - _MAX_PROBLEMS} more" if len(problems) > _MAX_PROBLEMS else ""
-            raise InvalidArguments("invalid arguments: " + "; ".join(problems[:_MAX_PROBLEMS]) + more)
+            raise InvalidArguments(unchecked(error)) from error
+        if found:
+            raise InvalidArguments(invalid([found[text] for text in sorted(found)]))
         return received
 
     return check
 
 
-def _problems(errors: Iterable[Any]) -> Iterator[str]:
+def _problems(errors: Iterable[Any]) -> Iterator[Phrase | str]:
     """Each wrong place: its path, what was expected, what came."""
     for error in errors:
         path = _path(error.absolute_path)
@@ -77,16 +77,17 @@ def _problems(errors: Iterable[Any]) -> Iterator[str]:
             case "required":
                 missing = [name for name in error.validator_value if name not in error.instance]
                 for name in missing:
-                    yield f"{_path((*error.absolute_path, name))}: expected {_wanted(error.schema, name)}, got nothing"
+                    yield differs(_path((*error.absolute_path, name)), value_of(_wanted(error.schema, name)), "")
             case "additionalProperties" if error.validator_value is False:
                 known = cast("dict[str, Any]", error.schema.get("properties", {}))
-                there = f"(there are: {', '.join(known) or 'none'})"
                 for name in error.instance.keys() - known.keys():
-                    yield f"{_path((*error.absolute_path, name))}: expected no such argument {there}"
+                    place = _path((*error.absolute_path, name))
+                    yield Phrase("arguments.superfluous", place=place, expected=no_argument(known))
             case "type":
-                yield f"{path}: expected a value of type {_types(error.validator_value)}, got {_shown(error.instance)}"
+                yield differs(path, value_of(_types(error.validator_value)), _shown(error.instance))
             case "enum":
-                yield f"{path}: expected one of {_shown(error.validator_value)}, got {_shown(error.instance)}"
+                one = Phrase("arguments.one_of", values=_shown(error.validator_value))
+                yield differs(path, one, _shown(error.instance))
             case _:
                 yield f"{path}: {error.message[:_MAX_WORDS]}"
 
@@ -94,7 +95,7 @@ def _problems(errors: Iterable[Any]) -> Iterator[str]:
 def _wanted(schema: dict[str, Any], name: str) -> str:
     kind: Any = schema.get("properties", {}).get(name, {})
     kind = kind.get("type") if isinstance(kind, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # JSON
-    return "a value" if kind is None else f"a value of type {_types(kind)}"
+    return "" if kind is None else _types(kind)
 
 
 def _types(kind: Any) -> str:

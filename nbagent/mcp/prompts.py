@@ -9,8 +9,8 @@ from nbagent.errors import ConfigError
 from nbagent.mcp.content import content
 from nbagent.mcp.listing import every
 from nbagent.messages import Message
-from nbagent.prompt.template import escaped
 from nbagent.text import sound
+from nbagent.texts.template import escaped
 from nbagent.values import Struct
 
 if TYPE_CHECKING:

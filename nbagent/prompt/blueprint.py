@@ -11,7 +11,8 @@ from nbagent.messages import Message, Piece
 from nbagent.prompt.examples import Examples, Place, example_messages
 from nbagent.prompt.inputs import Text, pieces
 from nbagent.prompt.output import Output
-from nbagent.prompt.template import Slot, Template, fields_in, parse
+from nbagent.texts.pack import DEFAULT, Texts
+from nbagent.texts.template import Slot, Template, fields_in, parse
 
 if TYPE_CHECKING:
     from nbagent.prompt.formatters.formatter import Formatter
@@ -43,6 +44,8 @@ class Blueprint:
     """The attributes that prompts use, with what they mean; None for all."""
     pushed: Mapping[str, str]
     """The output fields that become attributes."""
+    texts: Texts
+    """What nbagent itself says in them."""
 
     @property
     def fields(self) -> frozenset[str]:
@@ -70,13 +73,14 @@ def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
     push_keys: Keys | None = None,
     *,
     to_text: Callable[[Any], str],
+    texts: Texts = DEFAULT,
 ) -> Blueprint:
     """The blueprint that an agent's options describe. Raises ConfigError.
 
-    `to_text`: what a value that is no text is for a model.
+    `to_text`: what a value that is no text is for a model. `texts`: what nbagent itself says.
     """
     if system_prompt is not None and instructions is not None:
-        raise ConfigError("system_prompt and instructions both give the system prompt; keep one of them")
+        raise ConfigError("system_prompt and instructions: both give the system prompt; keep one of them")
     if examples_in not in ("messages", "prompt"):
         raise ConfigError(f"examples_in: expected 'messages' or 'prompt', got {examples_in!r}")
     pushed = _keys("push_keys", push_keys) or {}
@@ -89,7 +93,7 @@ def blueprint(  # noqa: PLR0917 - all of them keywords of Agent
         pieces("system prompt", system_prompt) if instructions is None else template("instructions", instructions),
         "system prompt" if instructions is None else "instructions",
         message, example_messages(examples, to_text), examples_in, declared, writer, reader, bool(hide_unused_fields),
-        _keys("pull_keys", pull_keys), pushed,
+        _keys("pull_keys", pull_keys), pushed, texts,
     )  # fmt: skip
 
 
@@ -107,7 +111,9 @@ def with_output(plan: Blueprint, output: Output) -> Blueprint:
 
 
 def _unread() -> ConfigError:
-    return ConfigError("output fields need an answer that is read: formatters say `text`; write [paragraph, json]")
+    return ConfigError(
+        "formatters: `text` reads no answer, and output fields need one that is read; write [paragraph, json]"
+    )
 
 
 def _formatters(given: Any, *, reads: bool) -> tuple[Formatter | None, Formatter | None]:

@@ -7,8 +7,12 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from nbagent.texts.phrase import Phrase
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from nbagent.texts.pack import Filling
 
 Schema = dict[str, Any]
 
@@ -25,26 +29,28 @@ _FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4"
 _KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
-def words(schema: Schema) -> str:
+def words(schema: Schema) -> Filling:
     """The type as Python writes it, `list[str]` or `int | None`; the schema itself where there is no such form."""
-    return _plain(schema) or (json.dumps(schema, ensure_ascii=False) if schema else "any value")
+    if plain := _plain(schema):
+        return plain
+    return json.dumps(schema, ensure_ascii=False) if schema else Phrase("output.any")
 
 
-def _plain(schema: Schema) -> str:
+def _plain(schema: Schema) -> Filling:
     kind, rest = schema.get("type"), schema.keys() - {"type"}
     if rest in ({"enum"}, {"const"}):
         values: list[Any] = schema.get("enum") or [schema.get("const")]
         known = all(isinstance(value, str | int | bool) for value in values)
-        return f"one of {', '.join(map(repr, values))}" if known else ""
+        return Phrase("output.one_of", values=", ".join(map(repr, values))) if known else ""
     if rest == {"anyOf"} and kind is None:
-        names = [_plain(option) for option in schema["anyOf"]]
-        return " | ".join(names) if all(names) else ""
+        options = [_plain(option) for option in schema["anyOf"]]
+        return Phrase.joined(" | ", options) if all(options) else ""
     if rest == ({"items"} if kind == "array" else {"additionalProperties"}):
         return _filled(kind, schema.get("items", schema.get("additionalProperties")))
     return "" if rest else _NAMES.get(str(kind), "")
 
 
-def _filled(kind: object, inner: Any) -> str:
+def _filled(kind: object, inner: Any) -> Filling:
     """A list or a dict, with the type of what is in it."""
     if kind not in ("array", "object"):
         return ""
@@ -52,7 +58,7 @@ def _filled(kind: object, inner: Any) -> str:
     if inner in (True, {}):
         return name
     of = _plain(cast("Schema", inner)) if isinstance(inner, dict) else ""
-    return f"{name}[{keys}{of}]" if of else ""
+    return Phrase.joined("", [f"{name}[{keys}", of, "]"]) if of else ""
 
 
 def by_itself(part: Schema, defs: Mapping[str, Schema]) -> Schema:

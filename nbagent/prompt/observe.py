@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbagent.errors import ConfigError
 from nbagent.messages import Field, Image, Message, Piece, Prompt, Segment, Source, ToolSchema
 from nbagent.prompt.examples import in_prompt
-from nbagent.prompt.template import fill
+from nbagent.texts.template import fill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from nbagent.prompt.inputs import Inputs
 
 HIDDEN = "not used by a template, and hide_unused_fields is set"
+
+
+class NothingToSay(ConfigError):
+    """A run is given nothing that its prompt could say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,12 @@ class Draft:
         images: tuple[Image, ...] = (),
         context: Context | None = None,
     ) -> Prompt:
-        """The whole prompt. Raises ConfigError where there is nothing to say to the model."""
+        """The whole prompt. Raises NothingToSay where there is nothing to say to the model."""
         context, plan = context or Context(), self.blueprint
         examples = plan.examples if plan.examples_in == "messages" else ()
         user = self._user(context.pieces)
         if not any(segment.text.strip() for segment in user):
-            raise ConfigError(
+            raise NothingToSay(
                 "there is nothing to say to the model: give a task, a prompt_template or more input fields"
             )
         question = self.question
@@ -97,8 +101,9 @@ class Draft:
         from nbagent.prompt.formatters.use import instructions_of, laid_out
         from nbagent.prompt.payload import payload
 
-        rules = "" if plan.reader is None else instructions_of(plan.reader, plan.output.described)
-        fields = payload(self.message, unused, rules=rules, output=plan.output.described, context=context)
+        output = plan.output.told(plan.texts)
+        rules = () if plan.reader is None else instructions_of(plan.reader, output, plan.texts)
+        fields = payload(self.message, unused, texts=plan.texts, rules=rules, output=output, context=context)
         return tuple(_labelled(laid_out(plan.writer or KNOWN["paragraph"], fields)))
 
     def _unused(self) -> list[Field]:

@@ -10,25 +10,34 @@ from typing import TYPE_CHECKING, Any, Literal, Union, cast
 from nbagent.errors import ConfigError
 from nbagent.prompt.json_schema import is_strict, whole, without_defaults, words
 from nbagent.text import without_addresses
+from nbagent.texts.pack import DEFAULT, Texts
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from nbagent.texts.pack import Filling
 
 _NAMES: dict[str, Any] = {
     "str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict, "None": None, "Literal": Literal,
 }  # fmt: skip
 
 
+Wrong = Phrase | str
+"""What is wrong with a field, with its name."""
+
+
 class InvalidAnswer(ValueError):
-    """An answer does not have the declared fields. Its str is for the model."""
+    """An answer does not have the declared fields. What it says, a phrase, is for the model."""
 
 
-def invalid(names: Iterable[str], wrong: Iterable[str]) -> InvalidAnswer:
+def invalid(names: Iterable[str], wrong: Iterable[Wrong]) -> InvalidAnswer:
     """The error about an answer that should have these fields."""
-    return InvalidAnswer(
-        f"The answer cannot be used. Expected the fields {', '.join(names)}.\n"
-        f"What is wrong: {'; '.join(wrong)}.\nAnswer again, with all of them."
-    )
+    return InvalidAnswer(Phrase("answer.invalid", names=", ".join(names), wrong=_listed(wrong)))
+
+
+def _listed(wrong: Iterable[Wrong]) -> tuple[Wrong, ...]:
+    return tuple([part for one in wrong for part in ("; ", one)])[1:]
 
 
 def validated(adapter: Any, value: Any) -> Any:
@@ -40,13 +49,17 @@ def validated(adapter: Any, value: Any) -> Any:
     return adapter.validate_json(text)  # as what it is: a strict type takes a date from JSON, and none from a str
 
 
-def problems(error: Any, *place: str) -> list[str]:
+def problems(error: Any, *place: str) -> list[Wrong]:
     """What a ValidationError says, each problem with where it is: at `place`, or somewhere in it."""
-    told: list[str] = []
+    told: list[Wrong] = []
     for one in error.errors(include_url=False, include_context=False, include_input=False):
-        where = ".".join([*place, *map(str, one["loc"])]) or "the answer as a whole"
-        text = "missing" if one["type"] == "missing" and len(one["loc"]) + len(place) == 1 else one["msg"]
-        told.append(f"{where}: {text[:1].lower()}{text[1:]}")
+        where, text = ".".join([*place, *map(str, one["loc"])]), one["msg"]
+        if one["type"] == "missing" and len(one["loc"]) + len(place) == 1:
+            told.append(Phrase("answer.missing", field=where))
+        elif where:
+            told.append(f"{where}: {text[:1].lower()}{text[1:]}")
+        else:
+            told.append(Phrase("answer.whole", problem=f"{text[:1].lower()}{text[1:]}"))
     return told
 
 
@@ -65,8 +78,12 @@ class Output:
             for name, (kind, _) in fields.items()
             if kind is not None
         }
-        self.described: dict[str, str] = {name: self._told(name) for name in fields}
+        self.described: dict[str, Filling] = {name: self._told(name) for name in fields}
+        """Each name with what the model is told about it, before it is known in which words."""
+
+    def told(self, texts: Texts = DEFAULT) -> dict[str, str]:
         """Each name with what the model is told about it."""
+        return {name: texts.said(told) for name, told in self.described.items()}
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -93,14 +110,14 @@ class Output:
 
         Raises InvalidAnswer naming every field that is missing or wrong.
         """
-        wrong = [f"{name}: missing" for name in self.described if name not in answer]
+        wrong: list[Wrong] = [Phrase("answer.missing", field=name) for name in self.described if name not in answer]
         found: dict[str, Any] = {}
         for name in self.described:
             if name in answer:
                 try:
                     found[name] = self._value(name, answer[name])
                 except InvalidAnswer as error:
-                    wrong.append(str(error))
+                    wrong += error.args
         if wrong:
             raise invalid(self.described, wrong)
         return {**found, **answer, **found}
@@ -119,11 +136,11 @@ class Output:
                     return adapter.validate_json(value)
                 except ValidationError:
                     pass
-            raise InvalidAnswer("; ".join(problems(error, name))) from None
+            raise InvalidAnswer(*problems(error, name)) from None
 
-    def _told(self, name: str) -> str:
+    def _told(self, name: str) -> Filling:
         parts = [words(self._adapters[name].json_schema())] if name in self._adapters else []
-        return ": ".join([*parts, *filter(None, [self._texts[name]])])
+        return Phrase.joined(": ", [*parts, *filter(None, [self._texts[name]])])
 
     def __len__(self) -> int:
         return len(self.described)

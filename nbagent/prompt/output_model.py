@@ -8,12 +8,16 @@ from dataclasses import is_dataclass
 from functools import cached_property
 from inspect import isroutine
 from types import NoneType
-from typing import Any, cast, get_origin
+from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from nbagent.errors import ConfigError
 from nbagent.prompt.json_schema import by_itself, whole, without_defaults, words
 from nbagent.prompt.output import Output, adapter_of, invalid, problems, validated
 from nbagent.text import shown
+from nbagent.texts.phrase import Phrase
+
+if TYPE_CHECKING:
+    from nbagent.texts.pack import Filling
 
 
 class ModelOutput(Output):
@@ -104,7 +108,7 @@ def _told(kind: Any) -> str:
     return kind.__qualname__ if isinstance(kind, type) else shown(kind)
 
 
-def _described(schema: dict[str, Any]) -> dict[str, str]:
+def _described(schema: dict[str, Any]) -> dict[str, Filling]:
     required = schema.get("required", ())
     return {
         name: _field(field, schema.get("$defs", {}), optional=name not in required)
@@ -112,14 +116,15 @@ def _described(schema: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _field(field: dict[str, Any], defs: dict[str, Any], *, optional: bool) -> str:
+def _field(field: dict[str, Any], defs: dict[str, Any], *, optional: bool) -> Filling:
     """A field as the model reads of it: `int, optional, default 1: how many`."""
     bare = {key: value for key, value in field.items() if key not in ("title", "description", "default")}
-    told = [words(by_itself(bare, defs))]
-    if optional:
-        default = field.get("default")
-        told += ["optional"] if default is None else ["optional", f"default {json.dumps(default, ensure_ascii=False)}"]
-    return ": ".join(filter(None, [", ".join(told), field.get("description", "")]))
+    told, default = words(by_itself(bare, defs)), field.get("default")
+    if optional and default is None:
+        told = Phrase("output.optional", type=told)
+    elif optional:
+        told = Phrase("output.default", type=told, default=json.dumps(default, ensure_ascii=False))
+    return Phrase.joined(": ", [told, *filter(None, [field.get("description", "")])])
 
 
 def _places(error: Any) -> set[str]:

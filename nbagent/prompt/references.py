@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import FOREIGN, CellError
 from nbagent.messages import Piece, Source
-from nbagent.prompt.template import Slot, Template, joined
+from nbagent.texts.template import Slot, Template, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -6,13 +6,14 @@ import asyncio
 import contextvars
 import sys
 from concurrent.futures import Future
-from contextlib import aclosing, closing
-from queue import SimpleQueue
+from contextlib import aclosing, closing, suppress
+from queue import Empty, SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from nbagent.runtime.calling import Heard, Outcome, acall, adriven, call, driven
 from nbagent.runtime.capture import streams_kept
+from nbagent.runtime.interrupts import HEARTBEAT
 from nbagent.runtime.loop_thread import on_loop_thread
 
 if TYPE_CHECKING:
@@ -74,6 +75,12 @@ class _Threads:
         self._news = SimpleQueue[Heard | BaseException]()
         self._left = Event()
 
+    def _next(self) -> Heard | BaseException:
+        """What there is to hear next. Without a limit, an interrupt just before the wait would be noticed after it."""
+        while True:
+            with suppress(Empty):
+                return self._news.get(timeout=HEARTBEAT)
+
     def heard(self, invocations: tuple[Invocation, ...]) -> Generator[Heard]:
         futures: list[Future[None]] = []
         try:
@@ -82,7 +89,7 @@ class _Threads:
                 future.add_done_callback(self._ended)
             running = len(futures)
             while running:
-                said = self._news.get()
+                said = self._next()
                 if isinstance(said, BaseException):
                     raise said
                 running -= isinstance(said[1], Outcome)

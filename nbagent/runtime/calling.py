@@ -7,7 +7,7 @@ from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from nbagent.errors import ConfigError
-from nbagent.runtime.capture import Scope
+from nbagent.runtime.capture import Scope, inside
 from nbagent.runtime.interrupts import interruptible
 from nbagent.tools.failure import is_cancelled, refuse_coroutine
 from nbagent.values import Struct
@@ -50,7 +50,7 @@ ADrive = Callable[["Run"], AsyncGenerator["StreamEvent"]]
 def call(invocation: Invocation) -> Outcome:
     """Runs a sync tool here. Catches everything, KeyboardInterrupt and SystemExit too: the run decides about it."""
     value, error = None, None
-    with Scope() as scope:
+    with Scope(invocation.index) as scope:
         try:
             value = invocation.tool.function(*invocation.args, **invocation.kwargs)
             refuse_coroutine(value, invocation.tool.name)
@@ -63,7 +63,7 @@ def call(invocation: Invocation) -> Outcome:
 async def acall(invocation: Invocation) -> Outcome:
     """Awaits an async tool. A cancellation of the task itself goes through."""
     value, error = None, None
-    with Scope() as scope:
+    with Scope(invocation.index) as scope:
         try:
             value = await invocation.tool.function(*invocation.args, **invocation.kwargs)
         except BaseException as raised:
@@ -75,25 +75,33 @@ async def acall(invocation: Invocation) -> Outcome:
 
 def driven(invocation: Invocation, run: Run, drive: Drive) -> Generator[Heard]:
     """The run of another agent, to its end."""
+    around = inside.get()
     try:
+        inside.set((*around, invocation.index))
         with closing(drive(run)) as events:
             for event in events:
                 yield invocation, event
     except _OF_A_RUN as error:
         yield invocation, _failed(error)
         return
+    finally:
+        inside.set(around)
     yield invocation, Outcome(run.result)
 
 
 async def adriven(invocation: Invocation, run: Run, drive: ADrive) -> AsyncGenerator[Heard]:
     """The same for an async driver."""
+    around = inside.get()
     try:
+        inside.set((*around, invocation.index))
         async with aclosing(drive(run)) as events:
             async for event in events:
                 yield invocation, event
     except _OF_A_RUN as error:
         yield invocation, _failed(error)
         return
+    finally:
+        inside.set(around)
     yield invocation, Outcome(run.result)
 
 

@@ -12,12 +12,21 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from nbagent.errors import HarnessError
 
 _scope: ContextVar[Scope | None] = ContextVar("nbagent_scope", default=None)
 """The tool call of this task or thread. A context variable, so that tools that run side by side stay apart."""
+
+At = tuple[int, ...]
+"""Where a tool runs: which call of its reply it is, after those of the calls that its run is inside of."""
+
+_heard: ContextVar[Callable[[At, str], object] | None] = ContextVar("nbagent_heard", default=None)
+"""Who hears of what tools print while they run."""
+
+inside: ContextVar[At] = ContextVar("nbagent_inside", default=())
+"""The calls that the run of this task or thread is inside of."""
 
 _sys: Any = sys
 """Its streams may be anything that writes."""
@@ -36,9 +45,9 @@ class _Router:
         frame = inspect.currentframe()
         asked_by = frame.f_back.f_globals.get("__name__") if frame and frame.f_back else None
         scope = None if asked_by in _DEBUGGERS else _scope.get()
-        if scope is None:
+        if scope is None or scope.is_over:  # a task may outlive the tool that has begun it
             return self.under.write(text)
-        scope.pieces.append(text)
+        scope.write(text)
         return len(text)
 
     def writelines(self, lines: Iterable[str], /) -> None:
@@ -110,11 +119,11 @@ class _Routing:
 
     def _warn(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
         # The standard form names a file, which in a kernel has the process id in its path.
-        if (scope := _scope.get()) is None:
+        if (scope := _scope.get()) is None or scope.is_over:
             self._show(message, category, *where, **more)
             return
         scope.warned = True
-        scope.pieces.append(f"{category.__name__}: {message}\n")
+        scope.write(f"{category.__name__}: {message}\n")
 
 
 _routing = _Routing()
@@ -139,9 +148,14 @@ def _under(stream: TextIO | _Router) -> TextIO:
 
 
 class Scope:
-    """Between `with Scope() as scope:` and its end a tool runs: what it prints, warns and must not hide."""
+    """Between `with Scope(index) as scope:` and its end a tool runs: what it prints, warns and must not hide."""
 
-    __slots__ = ("_routers", "_token", "fault", "pieces", "warned")
+    __slots__ = ("_at", "_routers", "_token", "fault", "is_over", "pieces", "warned")
+
+    def __init__(self, index: int) -> None:
+        """`index`: which call of its reply it is."""
+        self._at = (*inside.get(), index)
+        self.is_over = False
 
     def __enter__(self) -> Self:
         self.pieces: list[str] = []
@@ -153,6 +167,7 @@ class Scope:
         return self
 
     def __exit__(self, *raised: object) -> None:
+        self.is_over = True
         _routing.leave(self._routers)
         _scope.reset(self._token)
         if self.warned:
@@ -160,9 +175,25 @@ class Scope:
                 # Python then forgets what it has warned of, so that a cell that runs again warns again.
                 pass
 
+    def write(self, text: str) -> None:
+        self.pieces.append(text)
+        if (heard := _heard.get()) is not None:
+            heard(self._at, text)
+
     @property
     def printed(self) -> str:
         return "".join(self.pieces) if self.pieces else ""
+
+
+@contextmanager
+def overheard(heard: Callable[[At, str], object]) -> Generator[None]:
+    """While the body runs: `heard` is told what tools print while they print it, and where they run. It is called in
+    the thread of the tool."""
+    token = _heard.set(heard)
+    try:
+        yield
+    finally:
+        _heard.reset(token)
 
 
 def report(fault: HarnessError) -> None:

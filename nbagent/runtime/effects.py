@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nbagent.models.model import Model
     from nbagent.request import ModelRequest
     from nbagent.runtime.guarding import Guard
+    from nbagent.texts.phrase import Phrase
     from nbagent.tools.registry import ToolRegistry
 
 
@@ -82,6 +83,8 @@ class Outcome(Struct):
     stop_reason: str = ""
     said: str = ""
     """The reply that the output was read from."""
+    why: Phrase | str = ""
+    """What a model is told of the reason; empty where it is told of none."""
 
 
 Effect = Assemble | Check | CallModel | CallTools | Note | Mark | Decide

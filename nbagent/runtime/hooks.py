@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from nbagent.values import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from nbagent.events import Event, RequestEdited
+    from nbagent.events import Event
     from nbagent.messages import ToolCall, ToolFailure
-    from nbagent.request import ModelRequest
+    from nbagent.request import Messages, ModelRequest
     from nbagent.runtime.consult import Consult
     from nbagent.runtime.run import Run
+
+
+class Edit(Struct, frozen=True):
+    """What hooks have made of a request."""
+
+    hook: str
+    """Its name; of several, their names in their order."""
+    messages: Messages
+    """What is sent."""
 
 
 class Hooks(Protocol):
     """Those of one run. What a recorded run has asked or told is not asked or told again."""
 
-    def before_model(self, request: ModelRequest, turn: int) -> Generator[Consult, None, RequestEdited | None]:
+    def before_model(self, request: ModelRequest) -> Generator[Consult, None, Edit | None]:
         """What is sent in place of the request; None where it stays. Raises `Vetoed` where nothing may be sent."""
         ...
 

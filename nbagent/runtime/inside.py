@@ -33,7 +33,7 @@ class Inside:
         self._recorded: dict[int, list[Event]] = {}
         self._ids: dict[int, str] = {}
         self.journals: dict[int, Within] = {}
-        self.waiting: list[tuple[ToolCall, str]] = []
+        self.waiting: dict[int, tuple[ToolCall, str]] = {}
         """Calls whose run waits for a decision, and what for."""
 
     def begin(self, index: int) -> None:

@@ -37,11 +37,16 @@ class _Gate:
     def __init__(self) -> None:
         self._users = 0
         self._before: Any = None
+        self.stops: list[Callable[[], object]] = []
+        """What ends each of the runs that no cell awaits."""
 
     def enter(self) -> None:
         self._users += 1
-        # A kernel sets its own handler anew for each cell, also while a run of an earlier one goes on.
-        if signal.getsignal(signal.SIGINT) != self._handle:
+        self.stay()
+
+    def stay(self) -> None:
+        """A kernel sets its own handler anew for each cell, also while a run of an earlier one goes on."""
+        if signal.getsignal(signal.SIGINT) not in (self._handle, signal.default_int_handler):
             self._before = signal.signal(signal.SIGINT, self._handle)
 
     def leave(self) -> None:
@@ -55,6 +60,8 @@ class _Gate:
             if inner.f_code in _interruptible:
                 raise KeyboardInterrupt
             inner = inner.f_back
+        for stop in tuple(self.stops):
+            stop()
         if callable(self._before):
             self._before(number, frame)
 
@@ -93,6 +100,29 @@ def gated() -> Generator[None]:
 
 
 @contextmanager
+def stoppable(stop: Callable[[], object]) -> Generator[Callable[[], None]]:
+    """While the body goes on, which no cell awaits: an interrupt is raised inside foreign code, or else calls `stop`.
+
+    A kernel in which no cell runs ignores interrupts, and says so again whenever a cell has ended. So what this gives
+    is to be called before anything that may hold the thread.
+    """
+    if not _can_listen():
+        yield _nothing
+        return
+    _gate.enter()
+    _gate.stops.append(stop)
+    try:
+        yield _gate.stay
+    finally:
+        _gate.stops.remove(stop)
+        _gate.leave()
+
+
+def _nothing() -> None:
+    pass
+
+
+@contextmanager
 def interrupts(*, awaited: bool) -> Generator[None]:
     """Around foreign code that no driver runs. `awaited`: an interrupt must not go through an event loop."""
     try:
@@ -104,7 +134,12 @@ def interrupts(*, awaited: bool) -> Generator[None]:
 
 
 def _needs_gate() -> bool:
-    """Only the main thread can have a handler, and Python's own already raises on the spot."""
-    if sys.platform == "emscripten" or threading.current_thread() is not threading.main_thread():
+    """Python's own handler already raises on the spot."""
+    if not _can_listen():
         return False
     return signal.getsignal(signal.SIGINT) not in (signal.default_int_handler, signal.SIG_IGN, signal.SIG_DFL, None)
+
+
+def _can_listen() -> bool:
+    """Only the main thread can have a handler."""
+    return sys.platform != "emscripten" and threading.current_thread() is threading.main_thread()

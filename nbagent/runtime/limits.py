@@ -7,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from nbagent.errors import ConfigError
+from nbagent.events import ModelFailed, ModelReplied, ModelRequested, StreamEvent, ToolStarted, innermost
 from nbagent.messages import Usage
 from nbagent.values import Struct
 
@@ -68,16 +69,27 @@ class Meter:
         self.reached = why
         return LimitReached(why)
 
-    def add(self, request: ModelRequest, reply: ModelReply) -> None:
+    def add(self, replied: ModelReplied) -> None:
         """Counts a reply."""
         if self._around is not None:
-            self._around.add(request, reply)
-        if reply.usage is None:
+            self._around.add(replied)
+        usage = replied.reply.usage
+        if usage is None:
             self._unreported = True
-            written = len(reply.content) + sum(len(call.arguments) for call in reply.tool_calls)
-            self._used += Usage(-(-request.characters // 4), -(-written // 4), estimated=True)
-        else:
-            self._used += reply.usage
+            usage = replied.estimate or Usage(estimated=True)
+        self._used += usage
+
+    def add_inside(self, event: StreamEvent) -> None:
+        """Counts what a recorded run inside has used, of which nothing is done again."""
+        match innermost(event):
+            case ModelRequested() | ModelFailed():
+                self.add_request()
+            case ModelReplied() as replied:
+                self.add(replied)
+            case ToolStarted():
+                self.add_recorded_calls(1)
+            case _:
+                pass
 
     @property
     def seconds_left(self) -> float | None:
@@ -101,6 +113,12 @@ class Meter:
         if limit is not None and number and used + number > limit:
             asked = f"{used} are used, and {number} more are asked for"
             raise self._over(f"the limit is {_calls(limit, 'tool')}, {asked}")
+        self._tool_calls += number
+
+    def add_recorded_calls(self, number: int) -> None:
+        """Counts tool calls that a recorded run has started, however many are left."""
+        if self._around is not None:
+            self._around.add_recorded_calls(number)
         self._tool_calls += number
 
     def check(self, model: Model) -> None:
@@ -136,6 +154,12 @@ class Meter:
             limit = self._limits.deadline
             said = "" if limit is None else f" of {limit:g} seconds"
             raise self._over(f"the time limit{said} would be over before the next attempt")
+
+
+def estimated(request: ModelRequest, reply: ModelReply) -> Usage:
+    """What a reply took, at four characters a token."""
+    written = len(reply.content) + sum(len(call.arguments) for call in reply.tool_calls)
+    return Usage(-(-request.characters // 4), -(-written // 4), estimated=True)
 
 
 def _calls(number: int, kind: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from nbagent.events import Event
     from nbagent.models.model import Model
+    from nbagent.runtime.gate import Gate
     from nbagent.runtime.journal import Within
     from nbagent.runtime.limits import Meter
     from nbagent.runtime.run import Run
@@ -32,6 +33,11 @@ class Around(Struct):
     """Counts what they use."""
     key: Hashable = None
     """What names it in its conversation; None for one that nobody runs again."""
+    gate: Gate | None = None
+    """What tool calls inside have to pass, too."""
+    exchange: object = None
+    """That of its conversation, as its agent knows it: it owns those that runs inside make. None where nothing of them
+    is kept."""
     depth: int = 1
     """How many runs there are around those inside it."""
     run_id: str = ""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from nbagent.approvals.pending import PendingAction
+from nbagent.approvals.standing import standing
 from nbagent.events import (
     Event,
     Guarded,
@@ -22,14 +24,16 @@ from nbagent.events import (
     innermost,
 )
 from nbagent.messages import Message, Observation, Prompt, ToolCall, Usage
+from nbagent.runtime.pendings import pendings_of
 from nbagent.runtime.progress import PlanStep, Round, plan_of, rounds_of
+from nbagent.texts.phrase import Phrase
 from nbagent.tools.response import ToolResponse
 from nbagent.views.bundle import bundle
 from nbagent.views.trace import Trace
 from nbagent.views.words import answer_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable
     from decimal import Decimal
 
     from nbagent.views.trace import Call
@@ -84,21 +88,15 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingAction:
-    """A tool call that waits for a decision; or a plan, as the call of a tool of that name."""
-
-    tool_name: str
-    arguments: str
-    """JSON text."""
-    call_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class Interrupt:
     """What an interrupted run waits for."""
 
     pendings: tuple[PendingAction, ...]
     reason: str
+    scope: Hashable = None
+    """Which conversation of the agent the run belongs to."""
+    standing: tuple[str, ...] = ()
+    """Tools of which later calls need no decision, by `Approve(always=…)`."""
 
     @property
     def pending(self) -> PendingAction:
@@ -142,24 +140,20 @@ class RunResult:
         return self.status == "interrupted"
 
     @property
+    def standing(self) -> tuple[str, ...]:
+        """Tools of which later calls of the run need no decision, by `Approve(always=…)`; see `resume(revoke=…)`."""
+        return standing(self.events)
+
+    @property
     def interrupt(self) -> Interrupt | None:
         """What an interrupted run waits for, else None."""
         if not self.interrupted:
             return None
-        waiting = tuple(self._pending())
+        waiting = tuple(pendings_of(self.events))
         if not waiting and (steps := [step.title for step in self.plan]):
-            waiting = (PendingAction("plan", json.dumps({"steps": steps}, ensure_ascii=False), "plan"),)
-        return Interrupt(waiting, self.stop_reason)
-
-    def _pending(self) -> Iterator[PendingAction]:
-        """Calls that were begun and have no result; of a run inside, those that it waits for."""
-        for turn in self._trace.all_turns:
-            for call in turn.calls:
-                inside = RunResult(call.inside)
-                if inside.interrupted:
-                    yield from inside._pending()
-                elif call.started is not None and call.observation is None:
-                    yield PendingAction(call.call.name, call.call.arguments, call.call.id)
+            waiting = (PendingAction("plan", json.dumps({"steps": steps}, ensure_ascii=False), "plan", kind="plan"),)
+        started = next((event for event in self.events if isinstance(event, RunStarted)), None)
+        return Interrupt(waiting, self.stop_reason, started.scope if started else None, self.standing)
 
     @property
     def prompt(self) -> Prompt | None:
@@ -259,7 +253,7 @@ class RunResult:
     def __str__(self) -> str:
         if self.status == "completed":
             return answer_text(self.final_output)
-        return f"({self.status}: {self.stop_reason})" if self.stop_reason else f"({self.status})"
+        return str(ended(self))
 
     def _tool_response_(self) -> ToolResponse:
         """What a model gets where a tool returns the run of another agent."""
@@ -271,6 +265,13 @@ class RunResult:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
         return bundle(self.events)
+
+
+def ended(result: RunResult) -> Phrase:
+    """How a run without an answer has ended, for the model that it was for."""
+    if result.stop_reason:
+        return Phrase("tool.agent_ended_because", status=result.status, reason=result.stop_reason)
+    return Phrase("tool.agent_ended", status=result.status)
 
 
 def _exchange(turn: int, call: Call) -> ToolExchange:

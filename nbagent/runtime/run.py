@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from msgspec.structs import replace
 
-from nbagent.errors import DriftError, HarnessError, ModelError
+from nbagent.errors import DecisionError, DriftError, HarnessError, ModelError
 from nbagent.events import (
     Event,
     ModelFailed,
     ModelReplied,
-    ModelRequested,
     Noted,
     PlanEdited,
     PromptAssembled,
-    RequestEdited,
     RunFinished,
     RunStarted,
     Status,
 )
 from nbagent.models.model import position
-from nbagent.request import Messages
+from nbagent.runtime.approving import Undecided
 from nbagent.runtime.asking import Ask, Pause, sent
-from nbagent.runtime.batch import Batch, Undecided, Use
+from nbagent.runtime.batch import Batch, Use
 from nbagent.runtime.capture import report
 from nbagent.runtime.consult import Consult
 from nbagent.runtime.drift import changed_tools, same_end, same_step
 from nbagent.runtime.effects import Assemble, CallModel, CallTools, Check, Decide, Loop, Mark, Note, Outcome
+from nbagent.runtime.gate import Stopped
 from nbagent.runtime.guarding import checked
 from nbagent.runtime.hooks import cause
 from nbagent.runtime.journal import Ended, Journal, Recording
-from nbagent.runtime.limits import LimitReached, Limits, Meter
+from nbagent.runtime.limits import LimitReached, Limits, Meter, estimated
 from nbagent.runtime.nested import Around, Unknown
 from nbagent.runtime.patience import Retry
 from nbagent.runtime.result import RunResult
+from nbagent.runtime.sending import Sending
 from nbagent.tools.failure import headline
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from nbagent.messages import ModelReply, Observation, Prompt
     from nbagent.models.model import Model
+    from nbagent.runtime.gate import Gate
     from nbagent.runtime.hooks import Hooks
     from nbagent.runtime.nested import Nest
 
@@ -57,7 +58,8 @@ class Run:
 
     `recorded`: the events of an earlier run (all, or the first so many). What they answer is not done again.
     `limits`: what it may use in all; `retry`: how often a model call is tried. `nest`: where a run inside another
-    one happens. `key`: what names it in its conversation. `hooks`: what is asked and told of it.
+    one happens. `key`: what names it in its conversation, `exchange`: what it is there. `gate`: what its tool calls
+    have to pass. `hooks`: what is asked and told of it. `adopts`: as in `Sending`.
     """
 
     def __init__(
@@ -71,21 +73,30 @@ class Run:
         retry: Retry | None = None,
         nest: Nest | None = None,
         key: Hashable = None,
+        exchange: object = None,
+        gate: Gate | None = None,
         hooks: Hooks | None = None,
         is_replay: bool = False,
+        adopts: bool = False,
     ) -> None:
         self.journal = nest.journal if nest else Journal()
         self.hooks = hooks
+        self._gate = gate
+        self._is_inside = nest is not None
+        self.is_stopped = False
+        """Whether a person has ended it where it waited for a decision."""
         self._started = started
         self._loop = loop
         self._recording = Recording(recorded)
-        self._may_edit = hooks is not None or self._recording.left  # else a turn does not even ask
+        self._sending = Sending(self._recording, self.journal, hooks, adopts=adopts)
         self._unknown: Unknown = unknown
         self._result = RunResult(())
         self._model: Model | None = None
         around = nest.around if nest else Around(key=key, depth=0, is_replay=is_replay)
         self._meter = Meter(limits or _NO_LIMITS, around.meter) if limits or around.meter else None
-        self._around = Around(self._meter, around.key, around.depth + 1, started.run_id, is_replay=around.is_replay)
+        self._around = Around(
+            self._meter, around.key, gate, exchange, around.depth + 1, started.run_id, is_replay=around.is_replay
+        )  # fmt: skip
         self._retry = retry or _RETRY
 
     @property
@@ -109,6 +120,14 @@ class Run:
             self.journal.append(ended.event)
         except Undecided as undecided:
             self._finish("interrupted", str(undecided))
+        except DecisionError as error:
+            self._finish("interrupted", str(error))
+            raise
+        except Stopped as stop:
+            self.is_stopped = True
+            self._finish("cancelled", str(stop))
+            if self._is_inside:
+                raise
         except LimitReached as limit:
             self._finish("limit_reached", str(limit))
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -210,39 +229,26 @@ class Run:
         return event.steps
 
     def _call_model(self, effect: CallModel) -> Generator[Step, None, ModelReply]:
-        turn, self._model = effect.turn, effect.model
-        if self._may_edit:
-            yield from self._edited(effect)
-        requested = ModelRequested(turn, effect.request.fingerprint())
-        recorded = self._recording.take(ModelRequested, turn)
-        if recorded is not None and recorded != requested:
-            raise DriftError(f"turn {turn}: the request differs from the recorded one")
+        turn, self._model, said = effect.turn, effect.model, effect.request.messages
+        if self._sending.may_edit:
+            yield from self._sending.edited(effect)
+        requested = self._sending.requested(effect, said)
         meter = self._meter
         if meter is not None:
             if not self._recording.left:
                 meter.check(effect.model)
             meter.add_request()
-        self.journal.append(recorded or requested)
+        self.journal.append(requested)
         failures = self._take_failures()
         replied = self._recording.take(ModelReplied, turn)
         if replied is None:
             reply = yield from self._ask(effect, failures)
-            replied = ModelReplied(turn, reply, position(effect.model))
+            estimate = estimated(effect.request, reply) if reply.usage is None else None
+            replied = ModelReplied(turn, reply, position(effect.model), estimate)
         self.journal.append(replied)
         if meter is not None:
-            meter.add(effect.request, replied.reply)
+            meter.add(replied)
         return replied.reply
-
-    def _edited(self, effect: CallModel) -> Generator[Consult]:
-        """Puts in place what the recorded run has sent; where nothing is recorded, what the hooks make of it."""
-        event = self._recording.take_if(RequestEdited)
-        if event is not None and event.before != effect.request.fingerprint():
-            raise DriftError(f"turn {effect.turn}: the request differs from the one that {event.hook} changed")
-        if event is None and self.hooks is not None and not self._recording.left:
-            event = yield from self.hooks.before_model(effect.request, effect.turn)
-        if event is not None:
-            self.journal.append(event)
-            effect.request = replace(effect.request, messages=Messages(event.messages))
 
     def _take_failures(self) -> int:
         """How many attempts at this model call are recorded as failed."""
@@ -279,7 +285,7 @@ class Run:
             effect.request = replace(effect.request, seconds_left=meter.seconds_left)
 
     def _call_tools(self, effect: CallTools) -> Generator[Use | Consult, None, tuple[Observation, ...]]:
-        batch = Batch(effect, self.journal, self._unknown, self._model, self._around, self.hooks)
+        batch = Batch(effect, self.journal, self._unknown, self._model, self._around, self.hooks, self._gate)
         if self._recording.left:
             batch.replay(self._recording.take_calls(effect.turn))
             if not batch.complete:

@@ -7,25 +7,28 @@ import math
 import re
 from typing import Any, cast
 
+from nbagent.texts.phrase import Phrase
+
 MAX_SHOWN = 500
 """How many characters of a wrong text the model gets to see again."""
 
 _EXPECTED = {
-    "Expecting value": "a value",
-    "Expecting property name enclosed in double quotes": "a name in double quotes",
-    "Expecting ',' delimiter": '"," or the end of the object or array',
-    "Expecting ':' delimiter": '":"',
-    "Extra data": "the end of the text",
-    "Unterminated string starting at": "a closing quote for the string that starts here",
-    "Invalid control character at": "\\n, \\t or \\u00XX in place of a raw control character",
-    "Invalid \\escape": 'one of the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX',
-    "Invalid \\uXXXX escape": "four hexadecimal digits after \\u",
+    "Expecting value": "value",
+    "Expecting property name enclosed in double quotes": "name",
+    "Expecting ',' delimiter": "comma",
+    "Expecting ':' delimiter": "colon",
+    "Extra data": "end",
+    "Unterminated string starting at": "quote",
+    "Invalid control character at": "control",
+    "Invalid \\escape": "escape",
+    "Invalid \\uXXXX escape": "digits",
 }
+"""What stands where in place of what: the last part of the key of a text."""
 _TRAILING_COMMA = re.compile(r",\s*")
 
 
 class InvalidArguments(Exception):
-    """A tool call's arguments are wrong. Its str is the text that the model reads."""
+    """A tool call's arguments are wrong. It holds the phrase that the model reads."""
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -40,11 +43,11 @@ def parse(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise InvalidArguments(_broken(error)) from None
     except RecursionError:
-        raise InvalidArguments(f"invalid JSON: nested too deeply in {excerpt(text)}") from None
+        raise InvalidArguments(Phrase("arguments.json_deep", text=excerpt(text))) from None
     except ValueError as error:  # an integer of more digits than Python reads
-        raise InvalidArguments(f"invalid JSON: {error}") from None
+        raise InvalidArguments(Phrase("arguments.json_problem", problem=str(error))) from None
     if not isinstance(value, dict):
-        raise InvalidArguments(f"arguments: expected a JSON object, got {_kind(value)}: {excerpt(text)}")
+        raise InvalidArguments(Phrase("arguments.object", kind=_kind(value), text=excerpt(text)))
     return cast("dict[str, Any]", value)
 
 
@@ -58,41 +61,35 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidArguments(f"invalid JSON: expected each key once, got {json.dumps(excerpt(twice))} more than once")
+        raise InvalidArguments(Phrase("arguments.json_twice", key=json.dumps(excerpt(twice))))
     return found
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise InvalidArguments(f"invalid JSON: expected a finite number, got {excerpt(digits)}, which is too large")
+        raise InvalidArguments(Phrase("arguments.json_large", number=excerpt(digits)))
     return number
 
 
 def _constant(name: str) -> None:
-    raise InvalidArguments(f"invalid JSON: expected a finite number, got {name}, which JSON does not have")
+    raise InvalidArguments(Phrase("arguments.json_constant", name=name))
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_constant)
 
 
-def _broken(error: json.JSONDecodeError) -> str:
-    position, expected = error.pos, _EXPECTED.get(error.msg, error.msg)
+def _broken(error: json.JSONDecodeError) -> Phrase:
+    position, expected = error.pos, _EXPECTED.get(error.msg)
     if error.msg.startswith("Illegal trailing comma"):
         # Python 3.13 points at the comma, older ones behind it: the text must not depend on the version.
         comma = _TRAILING_COMMA.match(error.doc, position)
         position = comma.end() if comma else position
-        expected = _EXPECTED["Expecting value"]
-        if error.doc[position : position + 1] == "}":
-            expected = _EXPECTED["Expecting property name enclosed in double quotes"]
-    return (
-        f"invalid JSON at character {position}: expected {expected}. "
-        f"Arguments must be one JSON object, got: {excerpt(error.doc)}"
-    )
+        expected = "name" if error.doc[position : position + 1] == "}" else "value"
+    words = error.msg if expected is None else Phrase(f"arguments.json_{expected}")
+    return Phrase("arguments.json", place=str(position), expected=words, text=excerpt(error.doc))
 
 
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array"}
-    return names[type(value)]
+def _kind(value: Any) -> Phrase:
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+    return Phrase("json.null" if value is None else f"json.{names[type(value)]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +34,29 @@ def innermost(function: Any) -> FunctionType | None:
     """The Python function at the core, or None where there is none (built-in functions)."""
     *_, last = layers(function)
     return last if isinstance(last, FunctionType) else None
+
+
+def code_of(function: Any) -> str:
+    """Its source text, or where it comes from; nothing for what nbagent itself calls, which is no tool's own code."""
+    core = innermost(function)
+    if core is not None and (core.__module__ or "").partition(".")[0] == __name__.partition(".")[0]:
+        return ""
+    try:
+        return inspect.getsource(cast("Any", type(function)) if core is None else core)
+    except (OSError, TypeError):
+        return source_of(function)
+
+
+def bound_values(function: Any) -> str:
+    """What `functools.partial` has put in place of arguments, as far as it is plain; what an object or a closure holds
+    changes with every call, and is no part of a tool."""
+    found: list[str] = []
+    while isinstance(function, functools.partial):
+        given = cast("functools.partial[Any]", function)
+        found += [f"{name}={value!r}" for name, value in [*enumerate(given.args), *sorted(given.keywords.items())]
+                  if value is None or isinstance(value, str | int | float)]  # fmt: skip
+        function = given.func
+    return ", ".join(found)
 
 
 def bound_by_keyword(function: Any) -> set[str]:

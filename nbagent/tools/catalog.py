@@ -17,7 +17,12 @@ _ASIDE = ("default", "description", "title")
 
 def catalog(tools: Iterable[ToolSchema]) -> str:
     """A line for each: `get_weather: Looks the weather up.`"""
-    return "\n".join(_headed(tool.name, tool.description.partition("\n")[0].strip()) for tool in tools)
+    return "\n".join(map(line, tools))
+
+
+def line(tool: ToolSchema) -> str:
+    """Its name and the first line of its description."""
+    return _headed(tool.name, tool.description.partition("\n")[0].strip())
 
 
 def descriptions(tools: Iterable[ToolSchema]) -> str:

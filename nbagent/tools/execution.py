@@ -66,7 +66,7 @@ def _ready(registry: ToolRegistry, name: str, params: Any) -> _Ready | ToolRespo
     """What is to be called, or what is said where nothing is."""
     tool = registry.get(name)
     if tool is None:
-        return ToolResponse.error(registry.refusal(name) or registry.unknown(name))
+        return ToolResponse.error(str(registry.refusal(name) or registry.unknown(name)))
     try:
         return _Ready(tool, *tool.bind(_arguments(params)))
     except InvalidArguments as error:

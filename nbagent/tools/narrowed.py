@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from nbagent.tools.registry import OnConflict, ToolRegistry
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from nbagent.messages import ToolSchema
+    from nbagent.texts.phrase import Phrase
     from nbagent.tools.tool import Tool
 
 
@@ -47,6 +48,10 @@ class NarrowedTools(ToolRegistry):
         tool = self._whole.get(name)
         return tool if tool is not None and self._keeps(tool) else None
 
+    def copied(self, of: Callable[[Any], Any]) -> Self:
+        """The same view of a registry of its own."""
+        return type(self)(of(self._whole), self._keeps, forbids=self._forbids)
+
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
         """What a model is told of the tools; the same tuple until something changes in the registry."""
@@ -55,12 +60,12 @@ class NarrowedTools(ToolRegistry):
             self._read, self._shown = whole, tuple([tool.schema for tool in self])
         return self._shown
 
-    def refusal(self, name: str) -> str:
+    def refusal(self, name: str) -> Phrase | None:
         """What the model reads where it called a tool that it may not call; nothing where it may, or there is none."""
         if name in self:
-            return ""
+            return None
         hidden_here = self._forbids and name in self._whole
-        return self._not_permitted(name) if hidden_here or self._whole.refusal(name) else ""
+        return self._not_permitted(name) if hidden_here or self._whole.refusal(name) else None
 
     def __iter__(self) -> Iterator[Tool]:
         return filter(self._keeps, self._whole)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from copy import deepcopy
+from copy import copy, deepcopy
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from nbagent.errors import ToolDefinitionError
+from nbagent.texts.phrase import Phrase
 from nbagent.tools import catalog
 from nbagent.tools.callables import source_of
 from nbagent.tools.execution import aexecute, execute
@@ -35,6 +36,8 @@ class ToolRegistry:
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._schemas: tuple[ToolSchema, ...] | None = None
+        self._varying: list[tuple[Tool, ToolSchema]] = []
+        """The tools whose schema may change, and what it was when the schemas were made."""
         for each in tools:
             self.register(each)
 
@@ -96,10 +99,18 @@ class ToolRegistry:
 
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """What a model is told of the tools; the same tuple until a tool is added or removed."""
-        if self._schemas is None:
+        """What a model is told of the tools; the same tuple until one is added, removed or described otherwise."""
+        if self._schemas is None or any(tool.schema is not shown for tool, shown in self._varying):
             self._schemas = tuple([tool.schema for tool in self])
+            self._varying = [(tool, tool.schema) for tool in self if tool.varies]
         return self._schemas
+
+    def copied(self, of: Callable[[Any], Any]) -> Self:
+        """A registry of its own, with what `of` makes of each tool; a view is one of what `of` makes of the whole."""
+        made = copy(self)
+        made._tools = {name: of(tool) for name, tool in self._tools.items()}  # noqa: SLF001 - it is one of its own class
+        made._schemas = None  # noqa: SLF001
+        return made
 
     def list_tools(self) -> list[Tool]:
         return list(self)
@@ -138,23 +149,23 @@ class ToolRegistry:
         """The same for all tools, async ones too; one that is not async runs in this thread."""
         return await aexecute(self, name, params)
 
-    def refusal(self, name: str) -> str:  # noqa: ARG002  for those that hide tools
+    def refusal(self, name: str) -> Phrase | None:  # noqa: ARG002  for those that hide tools
         """What the model reads where it called a tool that there is, and that it may not call; else nothing."""
-        return ""
+        return None
 
-    def unknown(self, name: str) -> str:
+    def unknown(self, name: str) -> Phrase:
         """What the model reads where it called a tool that is not here: the real names, the closest first."""
         shown = json.dumps(name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…", ensure_ascii=False)
-        return f"there is no tool {shown}{self._choice(name)}"
+        return self._cannot("tool.unknown", shown, name)
 
-    def _not_permitted(self, name: str) -> str:
-        return f"the tool {name!r} is not permitted here{self._choice(name)}"
+    def _not_permitted(self, name: str) -> Phrase:
+        return self._cannot("tool.not_permitted", repr(name), name)
 
-    def _choice(self, name: str) -> str:
+    def _cannot(self, key: str, shown: str, name: str) -> Phrase:
         if not self.names:
-            return ": you have no tools; answer without"
+            return Phrase(f"{key}_none", tool=shown)
         closest = sorted(self.names, key=lambda known: -_likeness(name[:_MAX_NAME], known))
-        return f"; your tools are: {', '.join(closest)}"
+        return Phrase(key, tool=shown, tools=", ".join(closest))
 
     def _known(self, name: str) -> Tool:
         tool = self.get(name)

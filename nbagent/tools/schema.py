@@ -17,11 +17,12 @@ from typing_extensions import TypedDict
 
 from nbagent.errors import FOREIGN, ToolDefinitionError
 from nbagent.messages import ToolSchema
+from nbagent.texts.phrase import Phrase
 from nbagent.tools import docstring
 from nbagent.tools.arguments import InvalidArguments, excerpt, parse
 from nbagent.tools.callables import doc_of
 from nbagent.tools.exact import exact
-from nbagent.tools.problems import explain
+from nbagent.tools.problems import explain, unchecked
 from nbagent.tools.signature import REQUIRED, Parameter, parameters
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ class Interface:
             values = self.validate(text, strict=self.strict)
         except ValidationError as error:
             if error.error_count() == 1 and (problem := error.errors(include_input=False)[0])["type"] == "json_invalid":
-                raise InvalidArguments(f"i{problem['msg'][1:]} in {excerpt(text)}") from None
+                said = problem["msg"].partition(": ")[2]
+                raise InvalidArguments(Phrase("arguments.json_problem", problem=f"{said} in {excerpt(text)}")) from None
             raise InvalidArguments(explain(error, received, self.schema.parameters)) from None
         except FOREIGN as error:  # a validator that the tool's author wrote
-            raise InvalidArguments(f"the arguments cannot be checked: {type(error).__name__}: {error}") from error
+            raise InvalidArguments(unchecked(error)) from error
         if not self.positional:
             return (), values
         return tuple(values.pop(name, default) for name, default in self.positional.items()), values

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
+import json
 import re
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, overload
 
 from typing_extensions import ParamSpec, TypeVar
 
-from nbagent.errors import ToolDefinitionError
-from nbagent.tools.callables import doc_of, name_of
+from nbagent.errors import ConfigError, ToolDefinitionError
+from nbagent.tools.callables import bound_values, code_of, doc_of, name_of
+from nbagent.tools.condition import Condition
 from nbagent.tools.schema import Interface, interface
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from nbagent.messages import ToolSchema
 
@@ -23,6 +28,7 @@ P = ParamSpec("P", default=...)
 R = TypeVar("R", default=Any)
 
 OnError = Literal["observe", "raise"]
+Effect = Literal["read", "write"]
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 """What every provider takes as the name of a tool."""
@@ -38,6 +44,10 @@ class Tool(Generic[P, R]):
     - `description`: str; by default the docstring without its sections.
     - `parallel`: bool, False; whether it may run beside other calls of the same reply.
     - `idempotent`: bool, False; whether running it twice does no harm.
+    - `effect`: `"read"` for a tool that changes nothing outside, `"write"`, or None (the default), which counts as
+      that.
+    - `approval`: whether a person has to approve each call: bool; or a str, a condition about its arguments, such as
+      `"amount > 100"`; None (the default) leaves that to the agent's policy.
     - `on_error`: `"observe"` (the default) tells the model about an exception, `"raise"` ends the run with it.
     - `max_chars`: int, 20,000; how much of its text the model reads, head and tail.
 
@@ -52,6 +62,9 @@ class Tool(Generic[P, R]):
     """Where it comes from: `function`, `mcp:SERVER`, `agent:NAME`, or `context:NAME` for what asks context providers.
     Permissions go by it: no server has a say in it, and a tool that is made of another one keeps it."""
 
+    varies: ClassVar[bool] = False
+    """Whether its schema may be another one the next time."""
+
     def __init__(
         self,
         function: Callable[P, R],
@@ -60,6 +73,8 @@ class Tool(Generic[P, R]):
         description: str | None = None,
         parallel: bool = False,
         idempotent: bool = False,
+        effect: Effect | None = None,
+        approval: bool | str | None = None,
         on_error: OnError = "observe",
         max_chars: int = 20_000,
     ) -> None:
@@ -71,6 +86,8 @@ class Tool(Generic[P, R]):
         self._description = description
         self.parallel = parallel
         self.idempotent = idempotent
+        self.effect = _checked_effect(self.name, effect)
+        self.approval = _checked_approval(self.name, approval)
         self.on_error: OnError = _checked_on_error(self.name, on_error)
         self.max_chars = _checked_max_chars(self.name, max_chars)
         self.is_async = _is_async(function)
@@ -85,7 +102,7 @@ class Tool(Generic[P, R]):
 
     @property
     def schema(self) -> ToolSchema:
-        """How it is described to a model; made once."""
+        """How it is described to a model; made once, but for tools that vary."""
         return self._interface.schema
 
     @property
@@ -93,12 +110,33 @@ class Tool(Generic[P, R]):
         """The text that the model reads about it."""
         return self.schema.description
 
+    @property
+    def repeats(self) -> bool:
+        """Whether it may run again where nobody knows whether it ran."""
+        return self.idempotent or self.effect == "read"
+
+    @property
+    def source(self) -> str:
+        """A digest of its code and of what a model is told of it, which a decision about a call is bound to; the same
+        in each process. Of what the code works on it knows what `functools.partial` has put in, and no more."""
+        said = json.dumps(
+            [code_of(self.function), bound_values(self.function), self.schema.as_openai()], sort_keys=True
+        )  # fmt: skip
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
     def bind(self, arguments: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The positional and keyword arguments that a call's JSON text means.
 
         Raises InvalidArguments, whose str is for the model. Omitted parameters are left to the function's defaults.
         """
         return self._interface.bind(arguments)
+
+    def retold(self, name: str, description: str, parameters: Mapping[str, str]) -> Tool[P, R]:
+        """The same under another name, in other words. `parameters`: descriptions of some, by name."""
+        made, known = copy(self), self._interface
+        made.name = name
+        made.__dict__["_interface"] = replace(known, schema=known.schema.retold(name, description, parameters))
+        return made
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -127,7 +165,10 @@ class Tool(Generic[P, R]):
         return tool
 
     def __repr__(self) -> str:
-        usual = {"parallel": False, "idempotent": False, "on_error": "observe", "max_chars": 20_000}
+        usual = {
+            "parallel": False, "idempotent": False, "effect": None, "approval": None, "on_error": "observe",
+            "max_chars": 20_000,
+        }  # fmt: skip
         other = [f", {key}={getattr(self, key)!r}" for key, value in usual.items() if getattr(self, key) != value]
         return f"Tool({self.name!r}{''.join(other)})"
 
@@ -141,6 +182,8 @@ def tool(
     description: str | None = None,
     parallel: bool = False,
     idempotent: bool = False,
+    effect: Effect | None = None,
+    approval: bool | str | None = None,
     on_error: OnError = "observe",
     max_chars: int = 20_000,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
@@ -205,6 +248,26 @@ def _checked_on_error(name: str, on_error: Any) -> OnError:
     if on_error in ("observe", "raise"):
         return on_error
     raise ToolDefinitionError(f"tool {name!r}: on_error must be 'observe' or 'raise', got {on_error!r}")
+
+
+def _checked_effect(name: str, effect: Any) -> Effect | None:
+    if effect in (None, "read", "write"):
+        return effect
+    raise ToolDefinitionError(f"tool {name!r}: effect must be 'read' or 'write', got {effect!r}")
+
+
+def _checked_approval(name: str, approval: Any) -> bool | str | None:
+    if approval is None or isinstance(approval, bool):
+        return approval
+    if not isinstance(approval, str) or not approval.strip():
+        raise ToolDefinitionError(
+            f"tool {name!r}: approval must be True, False or a condition such as 'amount > 100', got {approval!r}"
+        )
+    try:
+        Condition(approval)
+    except ConfigError as error:
+        raise ToolDefinitionError(f"tool {name!r}: approval: {error}") from None
+    return approval
 
 
 def _checked_max_chars(name: str, max_chars: Any) -> int:

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from nbagent import Agent, ScriptedLLM, ToolRegistry, tool
+from nbagent import Agent, AgentSpec, PlanAgent, ReflectionAgent, ScriptedLLM, ToolRegistry, build_agent, tool
 from nbagent.errors import ConfigError, ModelError, ScriptExhausted
 from nbagent.events import (
     ModelReplied,
@@ -299,6 +299,45 @@ def test_wrong_configuration_is_a_value_error_that_says_what_came(arguments, mes
     with pytest.raises(ConfigError, match=message) as raised:
         Agent(**arguments)
     assert isinstance(raised.value, ValueError)
+
+
+KINDS = (Agent, PlanAgent, ReflectionAgent)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, AgentSpec])
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("llm", "model="), ("confirm", "decide="), ("checkpoint_store", r"agent\.resume\(decision, run=id\)"),
+        ("context_builder", "retrievers="), ("sources", "get_blocks"), ("prompts", "texts="), ("run_policy", "limits="),
+        ("on_pending", "discard"), ("tracer", r"agent\.last\.events"), ("reducer", "compact="),
+        ("compactor", "compact="),
+        ("window_budget", "compact="), ("token_counter", "four characters"), ("as_child", "AgentTool"),
+    ],
+)  # fmt: skip
+def test_a_name_of_agentmaker_is_refused_with_what_does_the_job_here(kind, name, instead):
+    given = {} if kind is AgentSpec else {"model": ScriptedLLM([])}
+    with pytest.raises(ConfigError, match=f"^{name}: .*{instead}"):
+        kind("a", **given, **{name: None})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("limits", {"max_llm_calls": 1}), ("limits", 5), ("retry", 5), ("description", 5), ("scope", []),
+        ("session_store", "folder"), ("permissions", ["look"]), ("tool_retriever", 5), ("approvals", ["look"]),
+        ("compact", "much"), ("attributes", 5), ("max_tokens", "5"), ("texts", 5), ("decide", 5), ("hooks", 5),
+        ("input_guardrails", 5), ("output_guardrails", len),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_kind_is_refused_by_name_before_anything_runs(kind, name, value):
+    with pytest.raises(ConfigError, match=f"^{name}: .*expected"):
+        kind("a", ScriptedLLM([]), **{name: value})
+    with pytest.raises(ConfigError, match=f"{name}: "):
+        build_agent(
+            AgentSpec("a", {Agent: "chat", PlanAgent: "plan"}.get(kind, "reflection"), **{name: value}, script=[])
+        )
 
 
 @pytest.mark.parametrize("task", ["", "  \n", None, 3, ["a"]])

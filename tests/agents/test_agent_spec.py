@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,12 +15,14 @@ from nbagent import (
     Agent,
     AgentSpec,
     AgentTool,
+    ApprovalPolicy,
     Compact,
     HistoryMemory,
     Limits,
     PlanAgent,
     ReflectionAgent,
     Retry,
+    RunStore,
     ScriptedLLM,
     Texts,
     ToolPermissions,
@@ -28,9 +31,11 @@ from nbagent import (
     read_spec,
     tool,
 )
+from nbagent.agents.spec import OF_THE_MODEL
 from nbagent.errors import CellError, ConfigError, MissingKey, ModelError
 from nbagent.messages import ModelReply, ToolCall
 from nbagent.models.opening import open_model
+from nbagent.models.prices import Price
 from nbagent.models.providers import providers
 
 call = ScriptedLLM.tool_call
@@ -139,7 +144,8 @@ def test_all_other_fields_are_the_options_of_an_agent():
     agent = build_agent(
         spec_of(
             prompt_template="Write about {topic}.", examples=[("a", "b")], examples_in="prompt", output={"x": "y"},
-            hide_unused_fields=True, attributes={"city": "Rome"}, pull_keys=["city"], memories=[memory], max_tokens=5,
+            hide_unused_fields=True, math=True, attributes={"city": "Rome"}, pull_keys=["city"], memories=[memory],
+            max_tokens=5,
             limits=Limits(max_llm_calls=2), retry=Retry(1), texts="chinese", scope="s",
         )
     )  # fmt: skip
@@ -217,7 +223,7 @@ def test_max_turns_is_a_number_from_one(strategy, turns):
     ("given", "says"),
     [
         ({"strategy": "reflect"}, "strategy: .*'chat', 'react', 'plan' or 'reflection', got 'reflect'"),
-        ({"compactor": object()}, "there is no field 'compactor'; there are name, strategy"),
+        ({"compactr": object()}, "there is no field 'compactr'; there are name, strategy"),
         ({"tool": [add]}, "there is no field 'tool'"),
         ({"max_turns": "many"}, "max_turns: .*got 'many'"),
         ({"examples_in": "here"}, "examples_in: .*got 'here'"),
@@ -358,7 +364,10 @@ def test_several_calls_of_one_reply_are_written_out_in_either_form():
         ({"formatters": "json"}, "formatters: json"),
         ({"formatters": ("paragraph", "json")}, "formatters: [paragraph, json]"),
         ({"hide_unused_fields": True}, "hide_unused_fields: true"),
-        ({"permissions": ToolPermissions(allow=["add"], deny=["b"])}, "allow: [add]"),
+        ({"math": True}, "math: true"),
+        ({"permissions": ToolPermissions(allow=["add"])}, "allow: [add]"),
+        ({"approve": ["search", "pay(amount > 100)", "mcp:*"]}, "approve: [search, pay(amount > 100), 'mcp:*']"),
+        ({"auto": "all", "deny": ["b", "x_*"]}, "deny: [b, x_*]"),
         ({"texts": {"reflection.signal": "FINE"}}, "texts:"),
         ({"description": "Adds: numbers"}, "description: 'Adds: numbers'"),
         ({"output": "Answer"}, "output: Answer"),
@@ -417,6 +426,11 @@ SCRIPTED = [
 ]  # fmt: skip
 SAMPLES = {
     "model": ["test", "openai:gpt-5", " test", "a\nb", "", Named(), ScriptedLLM(["Hi."]), object()],
+    "base_url": ["http://127.0.0.1:1/v1", "http://ada:geheim@x.test/v1", "http://x.test/?key=1", "", "a b"],
+    "api": ["chat", "responses"],
+    "api_key_env": ["OPENAI_API_KEY", "my key", "abcdefghij0123456789", ""],
+    "params": [{}, {"seed": 1}, {"a": {"b": [1.5, None, True, "1e3", "{{x}}"]}}, {"a": object()}, {"a": "sk-x"}],
+    "retries": [0, 3, -1, 10**9],
     "script": [
         *SCRIPTED, ["Hi."], "replies", [[ModelReply("a"), ModelReply("b"), call("add", {"a": 1})]], [["a", "b"]],
         [call("add", {"x": float("nan")})],
@@ -432,6 +446,7 @@ SAMPLES = {
                {"x": (int, "n", "m")}, {"x": (int, "")}, {"x": ("Answer", "n")}],
     "formatters": [[], "json", ["json", "json"], ["json", "json", "json"], "a b", [3]],
     "hide_unused_fields": [True, False],
+    "math": [True, False],
     "attributes": [{"x": 1}, "x", 3],
     "pull_keys": ["city", ["city"], {"city": "where"}, ["list"], ["a b"], [], ["city", "city"], {"city": ""}, 3],
     "push_keys": [["mood"], ["if"]],
@@ -461,6 +476,7 @@ SAMPLES = {
     "scope": ["team", "3", 3, 3.5, True, "a b", "", ("a",)],
     "description": ["", "a\nb", " a "],
     "session_store": ["x"],
+    "store": ["runs", "yes", "", RunStore("runs"), Path("a b/runs"), True],
     "compact": [True, False, 500, 0, -1, 10**9, Compact(), Compact(500), Compact(500, keep=3), Compact(keep=0), "500"],
     "input_guardrails": [[add], ["add"], [Box().method], [Box]],
     "output_guardrails": [["add"], []],
@@ -469,6 +485,12 @@ SAMPLES = {
         ToolPermissions(allow=[]), ToolPermissions(), ToolPermissions(deny=["add"]),
         ToolPermissions(allow_origins=["mcp"]), ToolPermissions(allow=["add"], deny=["b"]), "add",
     ],
+    "approvals": [
+        ApprovalPolicy(), ApprovalPolicy(["add", "pay(n > 1)", "mcp:*", "all"]), ApprovalPolicy(auto=["read_*"]),
+        ApprovalPolicy(deny=["x_*", 'add(b in ("a,b", "#"))']), ApprovalPolicy(deny=["add"]),
+        ApprovalPolicy(deny=["all"]),
+    ],
+    "decide": [lambda pendings: True],
     "tool_retriever": [3],
 }  # fmt: skip
 
@@ -494,10 +516,20 @@ def test_what_is_written_is_read_as_the_same_or_it_is_not_written(field, number)
             assert again == AgentSpec("a")
             continue
         assert write(again) == text
-        given = {"script": ["Hi."], **({} if field in ("model", "script") else {field: value})}
+        given = {} if field in OF_THE_MODEL else {"script": ["Hi."]}
+        given |= {} if field in ("model", "script") else {field: value}
         read = {**given, **{name: one for name in AgentSpec.model_fields if (one := getattr(again, name)) is not None}}
         names = {**NAMESPACE, "worker": WORKER, "Answer": Answer, "Box": Box}
-        if field not in ("model", "script", "tool_registry", "memories", "retrievers", "pull_keys", "push_keys"):
+        if field not in (
+            "model",
+            *OF_THE_MODEL,
+            "script",
+            "tool_registry",
+            "memories",
+            "retrievers",
+            "pull_keys",
+            "push_keys",
+        ):
             made = built(AgentSpec("a", **given), names)
             del read["name"]
             assert built(AgentSpec("a", **read), names) == made
@@ -548,11 +580,8 @@ def test_a_script_that_has_begun_is_named():
 @pytest.mark.usefixtures("_keys")
 @pytest.mark.parametrize(
     "options",
-    [
-        {"base_url": "http://127.0.0.1:1/v1"}, {"params": {"seed": 1}}, {"timeout": 3}, {"streaming": False},
-        {"api": "chat"}, {"api_key_env": "OPENAI_API_KEY"},
-    ],
-)  # fmt: skip
+    [{"timeout": 3}, {"streaming": False}, {"price": Price(Decimal(1), Decimal(2))}],
+)
 def test_a_model_with_settings_of_its_own_is_named(options):
     said = str(AgentSpec("a", model=open_model("openai:gpt-5", **options)))
     assert re.search(r"# model: the model \S+ with settings of its own, given in Python", said)
@@ -673,6 +702,7 @@ TOGETHER = st.fixed_dictionaries(
         "instructions": st.sampled_from(["Of {topic}.", 'Say {"a": 1}\n', "# Head\n\n- {x}"]),
         "texts": st.sampled_from(["english", "chinese"]),
         "hide_unused_fields": st.booleans(),
+        "math": st.booleans(),
         "examples_in": st.sampled_from(["messages", "prompt"]),
     },
 )

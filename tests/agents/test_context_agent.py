@@ -318,3 +318,15 @@ def test_a_run_that_cannot_begin_leaves_script_and_conversation_where_they_are()
     assert (bot.model.position, bot.history, list(bot.results)) == before
     mine.broken = False
     assert (bot.run("three").final_output, list(bot.results)) == ("c", [1, 2, 3])
+
+
+def test_a_run_makes_no_schema_of_its_own_of_the_tools_that_ask_sources(monkeypatch):
+    from nbagent.tools import tool as tools
+
+    source = Source("RAG", "x", passive=False, active=True)
+    bot = Agent("a", ScriptedLLM(["x", "y"]), retrievers=[source], texts="chinese")
+    bot.run("go")
+    made = []
+    monkeypatch.setattr(tools, "interface", lambda *given: made.append(given))
+    bot.run("go")
+    assert made == []

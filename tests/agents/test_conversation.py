@@ -195,6 +195,47 @@ def test_what_an_exchange_uses_more_than_before_moves_the_script_for_other_conve
     assert agent.run("c", key=3, scope="B").final_output == "D"
 
 
+def test_what_an_exchange_uses_more_than_before_moves_later_ones_of_other_conversations():
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    def first(request):
+        return ScriptedLLM.tool_call("look") if "look" in request.messages[-1].content else "A"
+
+    def second(request):
+        return "B" if request.messages[-1].role == "tool" else "early"
+
+    model = ScriptedLLM([first, second, "C", "D"])
+    one, two = Agent("one", model, tools=[look]), Agent("two", model)
+    one.run("a", key=1)
+    assert two.run("b", key=2).final_output == "early"
+    assert two.run("c", key=3, scope="other").final_output == "C"
+    assert one.run("look", key=1).final_output == "B"
+    assert two.run("b", key=2).final_output == "C"
+    assert two.run("c", key=3, scope="other").final_output == "D"
+    assert one.run("a", key=1).final_output == "A"
+    assert two.run("b", key=2).final_output == "early"
+
+
+def test_earlier_exchanges_of_other_conversations_stay_where_they_were():
+    @tool
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    def second(request):
+        return ScriptedLLM.tool_call("look") if "look" in request.messages[-1].content else "B"
+
+    model = ScriptedLLM(["A", second, "C"])
+    one, two = Agent("one", model), Agent("two", model, tools=[look])
+    one.run("a", key=1)
+    two.run("b", key=2)
+    two.run("look", key=2)
+    assert one.run("a", key=1).final_output == "A"
+
+
 def test_a_script_that_was_set_back_goes_on_after_the_exchange_that_is_made_again():
     agent = agent_of("A", "B", "C")
     agent.run("a", key=1)

@@ -413,8 +413,57 @@ def test_other_guardrails_than_recorded_are_drift():
     whole = Agent("a", ScriptedLLM(["ok"]), input_guardrails=[see]).run("hi")
     with pytest.raises(DriftError, match=r"input guardrail 'see' here, this one asks the input guardrail 'see_later'"):
         Agent("a", ScriptedLLM([]), input_guardrails=[see_later]).replay(whole.events)
-    with pytest.raises(DriftError, match="Guarded here"):
+    with pytest.raises(
+        DriftError, match=r"the input guardrail 'see' here, this one asks none; run it anew, or restore"
+    ):
         Agent("a", ScriptedLLM([])).replay(whole.events)
+
+
+MORE = {
+    "added": ((), (see,), "asked no guardrail here, this one asks the {} guardrail 'see'"),
+    "added behind": ((see,), (see, mask), "asked no guardrail here, this one asks the {} guardrail 'mask'"),
+    "added before": ((see,), (mask, see), "{} guardrail 'see' here, this one asks the {} guardrail 'mask'"),
+    "gone": ((see,), (), "asked the {} guardrail 'see' here, this one asks none"),
+    "the last gone": ((see, mask), (see,), "asked the {} guardrail 'mask' here, this one asks none"),
+    "the first gone": ((see, mask), (mask,), "{} guardrail 'see' here, this one asks the {} guardrail 'mask'"),
+    "in another order": ((see, mask), (mask, see), "{} guardrail 'see' here, this one asks the {} guardrail 'mask'"),
+}
+
+
+@both
+@pytest.mark.parametrize("make", [Agent, PlanAgent, ReflectionAgent])
+@pytest.mark.parametrize("stage", ["input", "output"])
+@pytest.mark.parametrize("case", MORE)
+def test_guardrails_that_are_not_the_recorded_ones_are_drift_and_named(case, stage, make, asynchronous):
+    then, now, says = MORE[case]
+    script = {Agent: ["ok"], PlanAgent: ["[]", "ok", "ok"], ReflectionAgent: ["ok", "GOOD ENOUGH"]}[make]
+    whole = make("a", ScriptedLLM(script), **{f"{stage}_guardrails": then}).run("hi")
+    assert replay(make("a", ScriptedLLM([]), **{f"{stage}_guardrails": then}), whole.events, asynchronous) == whole
+    seen.clear()
+    with pytest.raises(DriftError) as raised:
+        replay(make("a", ScriptedLLM([]), **{f"{stage}_guardrails": now}), whole.events, asynchronous)
+    assert says.replace("{}", stage) in str(raised.value)
+    never_checked = stage == "output" and says.startswith("asked no guardrail")
+    assert ("which has never checked its answer" in str(raised.value)) == never_checked
+    assert seen == []
+
+
+def test_a_guardrail_that_a_recorded_run_did_not_come_to_is_no_drift():
+    def broken(text):
+        raise ValueError("no")
+
+    for options, error in [({"input_guardrails": [broken]}, ValueError), ({"output_guardrails": [broken]}, ValueError)]:
+        failed = Agent("a", ScriptedLLM(["ok"]), **options)
+        with pytest.raises(error):
+            failed.run("hi")
+        assert Agent("a", ScriptedLLM([]), **options).replay(failed.last.events) == failed.last
+    call_only = Agent("a", ScriptedLLM([call("nothing")]), max_turns=1).run("hi")
+    assert call_only.status == "out_of_turns"
+    assert Agent("a", ScriptedLLM([]), max_turns=1, output_guardrails=[see]).replay(call_only.events) == call_only
+    # One that was added before the run came to its answer checks it when it goes on.
+    whole = Agent("a", ScriptedLLM(["ok"])).run("hi")
+    goes_on = Agent("a", ScriptedLLM([]), output_guardrails=[see]).replay(whole.events[:-1])
+    assert (guarded(goes_on.events), goes_on.final_output) == ([("output", "see", True, "", None)], "ok")
 
 
 def test_a_guardrail_may_use_the_agents_own_script():

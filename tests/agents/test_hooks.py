@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from nbagent import Agent, Limits, ScriptedLLM, Tool, ToolResponse, tool
@@ -20,6 +21,7 @@ from nbagent.events import (
     RequestEdited,
     RunFinished,
     RunStarted,
+    Stretch,
     ToolReturned,
     ToolStarted,
 )
@@ -316,11 +318,8 @@ def test_what_is_sent_can_be_changed_for_one_request(kind, asynchronous):
     ]
     assert [said(request) for request in agent.requests] == [said(request) for request in agent.model.requests]
     edited, requested = result.events[2:4]
-    assert (edited.turn, edited.hook, [m.content for m in edited.messages]) == (
-        1,
-        "editor",
-        ["Be brief.", "go", "Hurry."],
-    )
+    hurry = Stretch("new", messages=(Message("user", "Hurry."),))
+    assert (edited.turn, edited.hook, edited.stretches) == (1, "editor", (Stretch("request", 0, 2), hurry))
     request = agent.model.requests[0]
     assert requested.fingerprint == request.fingerprint() == agent.requests[0].fingerprint()
     assert agent.history[0].content == "go"
@@ -742,9 +741,59 @@ def test_another_request_under_a_recorded_change_is_drift():
     events = [e for e in whole.events if not isinstance(e, RunFinished)]
     place = next(i for i, e in enumerate(events) if isinstance(e, RequestEdited))
     edit = events[place]
-    events[place] = RequestEdited(edit.turn, edit.hook, edit.messages, "another")
+    events[place] = RequestEdited(edit.turn, edit.hook, edit.stretches, "another")
     with pytest.raises(DriftError, match="turn 1: the request differs from the one that editor changed"):
         agent_of(TOOLS).replay(events)
+
+
+def label_first(messages):
+    return [Message("system", f"{messages[0].content} {len(messages)} messages."), *messages[1:]]
+
+
+def insert_between(messages):
+    return [one for message in messages for one in (message, Message("user", "Go on."))]
+
+
+EDITORS = {
+    "adds one": lambda messages: [*messages, Message("user", "Hurry.")],
+    "changes the first": label_first,
+    "changes the first and adds one": lambda messages: [*label_first(messages), Message("user", "Hurry.")],
+    "changes all that is old": lambda messages: [
+        Message("tool", "(left out)", tool_call_id=m.tool_call_id) if m.role == "tool" and m is not messages[-1] else m
+        for m in messages
+    ],
+    "keeps the newest": lambda messages: [messages[0], *messages[1:][-6:]],
+    "adds the same between all": insert_between,
+    "makes all the same": lambda messages: [Message("user", "Go on.")] * len(messages),
+}
+
+
+def long_run(turns, editor):
+    script = [call("add", {"a": turn, "b": turn}) for turn in range(turns)]
+    agent = Agent("a", ScriptedLLM([*script, "Done."]), "Be brief.", tools=[add], max_turns=turns + 1)
+    hooked = Agent("a", agent.model, "Be brief.", tools=[add], max_turns=turns + 1, hooks=[Before(editor)])
+    return agent, hooked.run("go")
+
+
+@pytest.mark.parametrize("editor", EDITORS.values(), ids=EDITORS)
+def test_a_hook_that_edits_every_request_leaves_the_journal_linear(editor):
+    def size(turns):
+        events = long_run(turns, editor)[1].events
+        assert sum(isinstance(event, RequestEdited) for event in events) >= turns - 2
+        return len(msgspec.json.encode(events))
+
+    assert size(200) <= 2.2 * size(100)
+
+
+@pytest.mark.parametrize("editor", EDITORS.values(), ids=EDITORS)
+def test_what_was_sent_is_sent_again_from_its_stretches(editor):
+    agent, whole = long_run(8, editor)
+    sent = [said(request) for request in agent.model.requests]
+    for cut in (len(whole.events), *range(1, len(whole.events), 3)):
+        llm = ScriptedLLM(agent.model.script) if cut < len(whole.events) else ScriptedLLM([])
+        again = Agent("a", llm, "Be brief.", tools=[add], max_turns=9, hooks=[Before(editor)])
+        assert again.replay(whole.events[:cut], unknown="run_again") == whole
+        assert [said(request) for request in llm.requests] == sent[len(sent) - len(llm.requests) :]
 
 
 def test_a_vetoed_run_is_vetoed_again():

@@ -6,14 +6,16 @@ import asyncio
 import io
 from decimal import Decimal
 
+import msgspec
 import pytest
 
 from nbagent import Agent, Image, Limits, Retry, ScriptedLLM, tool
+from nbagent.agents.sub_agent import AgentTool
 from nbagent.errors import ConfigError, ModelError
-from nbagent.events import Noted
+from nbagent.events import Noted, ToolReturned
 from nbagent.messages import ModelReply, ToolCall, Usage
-from nbagent.prompt.texts.pack import DEFAULT
 from nbagent.runtime import limits as limits_module
+from nbagent.texts.pack import DEFAULT
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
@@ -103,6 +105,68 @@ def test_the_same_run_has_no_limit_in_a_replay():
     agent = looking(Usage(90, 10), limits=Limits(max_tokens=200))
     result = agent.run("go")
     assert agent.replay(result.events).events == result.events
+
+
+class Silent(ScriptedLLM):
+    """Says nothing of its tokens."""
+
+    def stream(self, request):
+        for piece in super().stream(request):
+            yield msgspec.structs.replace(piece, usage=None) if isinstance(piece, ModelReply) else piece
+
+    async def astream(self, request):
+        for piece in self.stream(request):
+            yield piece
+
+
+def delegating(scripts, limits, model=ScriptedLLM):
+    """Agents inside each other, the outermost with limits. `scripts`: theirs, from the outermost on."""
+    agent = None
+    for number, script in reversed(list(enumerate(scripts))):
+        tools = [look] if agent is None else [look, AgentTool(agent)]
+        options = {"limits": limits} if number == 0 else {}
+        agent = Agent(f"a{number}", model(script), tools=tools, retry=Retry(shortest=0, longest=0), **options)
+    return agent
+
+
+def ask(number):
+    return ScriptedLLM.tool_call(f"a{number}", {"task": "Look."})
+
+
+SCRIPTS_INSIDE = (
+    [ask(1), ask(1), "Done."],
+    [ScriptedLLM.tool_call("look"), ask(2), "One.", "Two."],
+    [ModelError("busy", kind="overloaded"), ScriptedLLM.tool_call("look"), "Three."],
+)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("model", [ScriptedLLM, Silent])
+@pytest.mark.parametrize(
+    "limits",
+    [*[Limits(max_llm_calls=n) for n in range(6, 11)]]
+    + [Limits(max_tool_calls=n) for n in range(3, 7)]
+    + [Limits(max_tokens=n) for n in (300, 400, 500, 600, 700, 780, 800)],
+    ids=lambda limits: " ".join(f"{n} {v}" for n, v in msgspec.structs.asdict(limits).items() if v is not None),
+)
+def test_a_run_that_is_gone_on_with_counts_what_agents_inside_have_used(limits, model, asynchronous):
+    whole = delegating(SCRIPTS_INSIDE, limits, model).run("go")
+    ended = [i for i, e in enumerate(whole.events) if isinstance(e, ToolReturned) and e.turn == 1]
+    for cut in range(ended[0] + 1, len(whole.events)) if ended else ():
+        agent = delegating(SCRIPTS_INSIDE, limits, model)
+        prefix = whole.events[:cut]
+        again = asyncio.run(agent.areplay(prefix)) if asynchronous else agent.replay(prefix, unknown="run_again")
+        assert (again.status, again.stop_reason) == (whole.status, whole.stop_reason), prefix[-1]
+        if limits.max_tool_calls is None:
+            assert again.usage == whole.usage
+        else:  # where a run inside has ended by it, the model is asked once more
+            assert again.usage.tool_calls == whole.usage.tool_calls
+
+
+def test_what_was_used_inside_is_no_limit_for_what_is_recorded():
+    whole = delegating(SCRIPTS_INSIDE, None).run("go")
+    less = delegating(([], [], []), Limits(max_llm_calls=1, max_tool_calls=1, max_tokens=1))
+    assert less.replay(whole.events) == whole
 
 
 def test_max_tokens_is_in_every_request_and_in_its_fingerprint():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import Counter
 
 import pytest
+from counting import calls_of
 from pydantic import BaseModel
 
 from nbagent import Agent, Image, Limits, PlanAgent, Retry, ScriptedLLM, ToolRegistry, tool
@@ -23,7 +23,8 @@ from nbagent.events import (
     ToolReturned,
     ToolStarted,
 )
-from nbagent.messages import ModelReply, Usage
+from nbagent.messages import ModelReply, Source, Usage
+from nbagent.runtime.progress import plan_of
 
 call = ScriptedLLM.tool_call
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["run", "arun"])
@@ -432,6 +433,49 @@ def test_what_is_recorded_as_a_prompt_is_what_is_sent():
 # what an agent takes
 
 
+def sources(agent, number):
+    """What is said last in a request, with where each piece comes from."""
+    prompts = [e.prompt for e in agent.last.events if isinstance(e, PromptAssembled)][1:]
+    return [(s.text, str(s.source)) for s in prompts[number].segments if s.source != Source("framework", "layout")]
+
+
+def test_the_steps_of_a_plan_come_from_the_plan_and_not_from_the_framework():
+    agent = planner(TWO, call("add", {}), "two", "Done.", tools=[add], max_turns=1)
+    agent.run("go")
+    assert [(text, source) for text, source in sources(agent, 0) if "plan.plan" not in source] == [
+        ("go", "template task"),
+        ("\n\nWhile the steps are done, these tools can be used:\n", "framework plan.tools"),
+        ("add: Adds two numbers.", "tool add"),
+    ]
+    told = [(text, source) for text, source in sources(agent, 1) if "plan.begin" not in source]
+    assert told == [("go", "template task"), ("1. look\n2. count", "history plan"), ("look", "history plan")]
+    told = [(text, source) for text, source in sources(agent, 2) if "plan.begin" not in source]
+    assert told == [
+        ("go", "template task"), ("2. count", "history plan"),
+        ("Step 1 (", "framework plan.failed"), ("look", "history plan"), (") has no result: ", "framework plan.failed"),
+        ("no answer within max_turns=1", "framework loop.out_of_turns"), (". ", "framework plan.failed"),
+        ("count", "history plan"),
+    ]  # fmt: skip
+
+
+def test_a_step_that_a_person_has_put_into_the_plan_comes_from_the_person():
+    agent = planner('["look", "count", "look"]', "one", "two", "three", "four", "Done.")
+    agent.propose("go")
+    agent.run_plan(["look", "weigh", "look", "look"])
+    assert [pair for pair in sources(agent, 1) if pair[1].endswith(" plan")] == [
+        ("1. look", "history plan"), ("2. weigh", "input plan"), ("3. look", "history plan"), ("4. look", "input plan"),
+        ("look", "history plan"),
+    ]  # fmt: skip
+    again = planner().replay(agent.last.events)
+    assert again == agent.last
+
+
+def test_where_there_is_no_plan_the_step_comes_from_the_task():
+    agent = planner("[]", "done", "Done.")
+    agent.run("go  on")
+    assert ("go on", "template task") in sources(agent, 1)
+
+
 def test_a_registry_is_a_keyword():
     registry = ToolRegistry([add])
     agent = planner(TWO, ADDING, "a", "b", "c", tool_registry=registry)
@@ -478,7 +522,8 @@ def test_a_limit_ends_the_run_and_keeps_what_there_is_of_the_plan(limits, script
     result = run(agent, asynchronous=asynchronous)
     assert (result.status, result.final_output, agent.history) == ("limit_reached", None, ())
     assert says in result.stop_reason
-    assert steps_of(result) == [(1, "look", "done", "a tree"), (2, "count", "running", None)]
+    assert steps_of(result) == [(1, "look", "done", "a tree"), (2, "count", "limit_reached", None)]
+    assert result.plan[1].reason == result.stop_reason
     assert replay(planner(tools=[add], limits=limits), result.events, asynchronous=asynchronous) == result
 
 
@@ -491,7 +536,7 @@ def test_a_deadline_ends_the_run_and_keeps_the_plan(asynchronous):
     agent = planner(late, "a tree", limits=Limits(deadline=0.5))
     result = run(agent, asynchronous=asynchronous)
     assert (result.status, agent.model.position) == ("limit_reached", 1)
-    assert [(step.title, step.status) for step in result.plan] == [("look", "running"), ("count", "pending")]
+    assert [(step.title, step.status) for step in result.plan] == [("look", "limit_reached"), ("count", "pending")]
 
 
 @BOTH
@@ -502,8 +547,9 @@ def test_a_model_that_fails_in_a_step_fails_the_run_and_keeps_the_plan(error, as
         run(agent, asynchronous=asynchronous)
     assert (agent.last.status, agent.history) == ("failed", ())
     assert steps_of(agent.last) == [
-        (1, "look", "done", "a tree"), (2, "count", "running", None), (3, "check", "pending", None),
+        (1, "look", "done", "a tree"), (2, "count", "failed", None), (3, "check", "pending", None),
     ]  # fmt: skip
+    assert agent.last.plan[1].reason == agent.last.stop_reason != ""
     assert replay(planner(), agent.last.events, asynchronous=asynchronous) == agent.last
 
 
@@ -533,7 +579,8 @@ def test_a_run_that_is_stopped_in_a_step_leaves_everything_as_it_was(asynchronou
         next(event for event in events if isinstance(event, ToolStarted))
         events.close()
     assert (agent.last.status, agent.last.stop_reason) == ("cancelled", "the stream was closed")
-    assert steps_of(agent.last) == [(1, "look", "done", "a tree"), (2, "count", "running", None)]
+    assert steps_of(agent.last) == [(1, "look", "done", "a tree"), (2, "count", "cancelled", None)]
+    assert agent.last.plan[1].reason == "the stream was closed"
     assert (agent.history, agent.model.position) == ((), 0)
     assert run(agent, asynchronous=asynchronous).final_output == "One."
 
@@ -547,7 +594,7 @@ def test_a_tool_that_the_user_stops_cancels_the_run():
     agent = planner(TWO, "a tree", call("stop"), "one", "One.", tools=[stop])
     with pytest.raises(KeyboardInterrupt):
         agent.run("go")
-    assert (agent.last.status, [step.status for step in agent.last.plan]) == ("cancelled", ["done", "running"])
+    assert (agent.last.status, [step.status for step in agent.last.plan]) == ("cancelled", ["done", "cancelled"])
 
 
 # replay
@@ -609,7 +656,8 @@ def test_a_call_in_a_step_that_has_no_result_is_a_question():
     paused = planner(*script, **options).replay(whole.events[:cut])
     assert (paused.status, ran) == ("interrupted", [])
     assert [(p.tool_name, p.arguments) for p in paused.interrupt.pendings] == [("add", '{"a": 1, "b": 2}')]
-    assert [step.status for step in paused.plan] == ["running", "pending"]
+    assert [step.status for step in paused.plan] == ["interrupted", "pending"]
+    assert [step.status for step in plan_of(paused.events[:-1])] == ["running", "pending"]
     assert planner(*script, **options).replay(paused.events[:-1], unknown="run_again") == whole
 
 
@@ -678,18 +726,7 @@ def long_plan(steps):
 
 def hashed(agent):
     """How many messages a run works through for its fingerprints."""
-    count = 0
-
-    def profile(frame, event, argument):
-        nonlocal count
-        count += event == "call" and frame.f_code.co_name == "_canonical"
-
-    sys.setprofile(profile)
-    try:
-        agent.run("go")
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls_of(lambda: agent.run("go"), "_canonical")
 
 
 def test_each_message_is_hashed_once_or_twice_however_long_the_plan():

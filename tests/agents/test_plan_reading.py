@@ -45,6 +45,8 @@ SOUND = {
     "both keys, and one of them a list": ('{"plan": ["b"], "steps": 2}', ("b",)),
     "a list": ('["a", "b"]', ("a", "b")),
     "no steps": ('{"steps": []}', ()),
+    "nothing as steps": ('{"steps": null}', ()),
+    "an empty text as steps": ('{"plan": ""}', ()),
     "an empty object": ("{}", ()),
     "an empty list": (" [ ] ", ()),
     "numbers": ('{"steps": [1, 2.5]}', ("1", "2.5")),
@@ -60,6 +62,8 @@ SOUND = {
                          ("a", "b", "c", "d", "e", "f", "七", "g", "h")),
     "numbers that belong to it": ('["3.5 kg", "2 eggs", "1.5", "Step 2 of x", "- x", "2024. x", "Step 1-2: x"]',
                                   ("3.5 kg", "2 eggs", "1.5", "Step 2 of x", "- x", "2024. x", "Step 1-2: x")),
+    "numbers in front, of other kinds": ('["一、a", "②b", "3: c", "四", "五、六月", "9:30 d", "7: 8"]',
+                                         ("a", "b", "c", "四", "五、六月", "9:30 d", "7: 8")),
     "nothing but a number": ('["Step 1", "第二步", "3."]', ("Step 1", "第二步", "3.")),
     "brackets in steps": ('["use [\\"x\\"] or {\\"steps\\": []}"]', ('use ["x"] or {"steps": []}',)),
 }  # fmt: skip
@@ -115,6 +119,12 @@ LINES = {
     "boxes": ("- [ ] a\n- [x] b", ("a", "b"), (BULLETS,)),
     "Chinese": ("第1步：a\n第二步，b\n第 3 步 c", ("a", "b", "c"), (NUMBERED,)),
     "Chinese words": ("步骤1：a\n步骤 2: b", ("a", "b"), (NUMBERED,)),
+    "Chinese numerals": ("一、查\n二、写\n十、评\n十一、改\n二十、交", ("查", "写", "评", "改", "交"), (NUMBERED,)),
+    "Chinese numerals in brackets": ("（一）a\n(二) b\n**三：** c", ("a", "b", "c"), (NUMBERED,)),
+    "numbers below Chinese numerals": ("一、a\n1. b\n2. c\n二、d\n1. e", ("a 1. b 2. c", "d 1. e"), (NUMBERED,)),
+    "circled numbers": ("①a\n② b\n❸ c\n⒋ d", ("a", "b", "c", "d"), (NUMBERED,)),
+    "circled numbers below numbers": ("1. a\n①b\n②c\n2. d", ("a ①b ②c", "d"), (NUMBERED,)),
+    "colons": ("1: a\n2: b\n3：c", ("a", "b", "c"), (NUMBERED,)),
     "wide digits": ("１．a\n２．b", ("a", "b"), (NUMBERED,)),
     "Chinese without blanks": ("1.做\n2、吃", ("做", "吃"), (NUMBERED,)),
     "German": ("Schritt 1: a\nSchritt 2: b", ("a", "b"), (NUMBERED,)),
@@ -204,6 +214,8 @@ REFUSED = {
     "two lists with bullets": ("Aims:\n- x\n- y\nPlan:\n- a\n- b", "there is more than one list in it"),
     "two lists with a heading": ("- x\n## Plan\n- a", "there is more than one list in it"),
     "two lists with a bold heading": ("- x\n**Plan**\n- a", "there is more than one list in it"),
+    "two lists with Chinese numerals": ("一、x\n二、y\n\n计划\n\n一、a\n二、b", "there is more than one list in it"),
+    "a dict of lines": ("{\n1: 'a',\n2: b\n}", "Expecting"),
     "two lists of one": ("Aims:\n1. x\n\nPlan:\n1. a", "there is more than one list in it"),
     "lines without text": ("1.\n2.", "the lines of its list are empty"),
 }
@@ -263,7 +275,7 @@ UNIT = [
     "['a',", '{""}',
     '{"steps": ["', '{"steps": [1]}\n', '[{"step":1},', "<think>", "# ", "1. ", "1. a\n", "1.\n", "- ", "- a\n", "-\n",
     "*", "**1.", "Step 1", "Step 1\n", "第", "第1步", "_", "(1", " a\n", "a\n", "a\n\n", "a:\n", "1. a\nb\n\n", "~~~",
-    "- [ ] a\n",
+    "- [ ] a\n", "一、", "一、a\n", "十", "①", "①a\n", "1: ", "1: a\n",
 ]  # fmt: skip
 
 

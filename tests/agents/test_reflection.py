@@ -20,7 +20,7 @@ from nbagent.events import (
     ToolStarted,
 )
 from nbagent.messages import ModelReply
-from nbagent.runtime.result import Round
+from nbagent.runtime.progress import Round, rounds_of
 
 call = ScriptedLLM.tool_call
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["run", "arun"])
@@ -68,7 +68,7 @@ def test_a_draft_that_passes_at_once_takes_two_replies(asynchronous):
     result = run(agent, asynchronous=asynchronous)
     assert (result.status, result.final_output, result.stop_reason) == ("completed", "The draft.", "passed in round 1")
     assert (agent.model.position, result.usage.llm_calls) == (2, 2)
-    assert result.rounds == (Round(1, "The draft.", PASS, None, True),)
+    assert result.rounds == (Round(1, "The draft.", PASS, None, True, "passed"),)
     assert [(m.role, m.content) for m in agent.history] == [("user", "go"), ("assistant", "The draft.")]
 
 
@@ -84,7 +84,7 @@ def test_the_worst_case_takes_one_reply_and_two_for_each_round(rounds, asynchron
     assert result.stop_reason == f"not passed after {'1 round' if rounds == 1 else f'{rounds} rounds'}"
     written = ["draft", *[f"version {n}" for n in range(1, rounds + 1)]]
     assert result.rounds == tuple(
-        Round(n, written[n - 1], f"mend {n}", written[n], False) for n in range(1, rounds + 1)
+        Round(n, written[n - 1], f"mend {n}", written[n], False, "done") for n in range(1, rounds + 1)
     )
     assert agent.history[-1].content == f"version {rounds}"
 
@@ -208,7 +208,7 @@ def test_a_critic_that_runs_out_of_turns_leaves_the_answer_as_it_is(asynchronous
     result = run(agent, asynchronous=asynchronous)
     assert (result.status, result.final_output) == ("completed", "draft")
     assert result.stop_reason.startswith("no critique in round 1: no answer within 5 replies")
-    assert result.rounds == (Round(1, "draft"),)
+    assert result.rounds == (Round(1, "draft", status="failed", reason="no answer within 5 replies"),)
     assert 1 < len(ran) < 9
 
 
@@ -273,7 +273,8 @@ def test_a_refinement_that_does_not_come_leaves_the_answer_before_it(bad, asynch
     result = run(agent, asynchronous=asynchronous)
     assert (result.status, result.final_output) == ("completed", "draft")
     assert result.stop_reason.startswith("not refined in round 1: ")
-    assert result.rounds == (Round(1, "draft", "mend"),)
+    reason = result.stop_reason.removeprefix("not refined in round 1: ")
+    assert result.rounds == (Round(1, "draft", "mend", status="failed", reason=reason),)
     assert (ran, agent.history[-1].content) == ([], "draft")
 
 
@@ -330,11 +331,12 @@ def test_an_answer_is_asked_for_again_as_often_as_was_said(retries):
 
 
 @BOTH
-@pytest.mark.parametrize(("calls", "rounds"), [(1, (Round(1, "draft"),)), (2, (Round(1, "draft", "mend"),))])
-def test_a_limit_ends_the_run_and_keeps_what_was_written(calls, rounds, asynchronous):
+@pytest.mark.parametrize(("calls", "critique"), [(1, None), (2, "mend")])
+def test_a_limit_ends_the_run_and_keeps_what_was_written(calls, critique, asynchronous):
     agent = writer("draft", "mend", "better", limits=Limits(max_llm_calls=calls))
     result = run(agent, asynchronous=asynchronous)
-    assert (result.status, result.rounds, agent.history) == ("limit_reached", rounds, ())
+    assert (result.status, agent.history) == ("limit_reached", ())
+    assert result.rounds == (Round(1, "draft", critique, status="limit_reached", reason=result.stop_reason),)
 
 
 @BOTH
@@ -342,7 +344,10 @@ def test_a_model_that_fails_fails_the_run_and_keeps_what_was_written(asynchronou
     agent = writer("draft", "mend", ModelError("broken"))
     with pytest.raises(ModelError, match="broken"):
         run(agent, asynchronous=asynchronous)
-    assert (agent.last.status, agent.last.rounds) == ("failed", (Round(1, "draft", "mend"),))
+    assert (agent.last.status, agent.last.rounds) == (
+        "failed",
+        (Round(1, "draft", "mend", status="failed", reason="ModelError: broken"),),
+    )
     assert replay(writer(), agent.last.events, asynchronous=asynchronous) == agent.last
 
 
@@ -368,7 +373,10 @@ def test_a_run_that_is_stopped_leaves_everything_as_it_was(asynchronous):
         events = agent.stream("go")
         next(event for event in events if isinstance(event, ToolStarted))
         events.close()
-    assert (agent.last.status, agent.last.rounds) == ("cancelled", (Round(1, "draft"),))
+    assert (agent.last.status, agent.last.rounds) == (
+        "cancelled",
+        (Round(1, "draft", status="cancelled", reason="the stream was closed"),),
+    )
     assert (agent.history, agent.model.position) == ((), 0)
     assert run(agent, asynchronous=asynchronous).final_output == "better"
 
@@ -426,7 +434,9 @@ def test_a_call_of_the_critic_that_has_no_result_is_a_question():
     cut = next(i for i, e in enumerate(whole.events) if isinstance(e, ToolStarted)) + 1
     ran.clear()
     paused = writer(*script, **options).replay(whole.events[:cut])
-    assert (paused.status, ran, paused.rounds) == ("interrupted", [], (Round(1, "draft"),))
+    assert (paused.status, ran, [one.status for one in paused.rounds]) == ("interrupted", [], ["interrupted"])
+    # Of what is cut off in the middle nobody knows yet.
+    assert rounds_of(whole.events[:cut]) == (Round(1, "draft"),)
     assert [p.tool_name for p in paused.interrupt.pendings] == ["check"]
     assert writer(*script, **options).replay(paused.events[:-1], unknown="run_again") == whole
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from nbagent import Agent, ScriptedLLM
-from nbagent.agents.conversation import Exchange
+from nbagent.agents.exchange import Exchange
 from nbagent.agents.marks import Marks
 from nbagent.agents.sessions import SessionStore
 from nbagent.errors import ConfigError, MemoryFailed
 from nbagent.messages import Image, Message
+from nbagent.store.line import Lines, Place, framed
 
 
 def said(*texts):
@@ -71,6 +74,54 @@ def test_a_file_that_is_no_session_is_an_error_that_names_it(line, tmp_path):
         SessionStore(tmp_path).conversation("bot", "ada")
 
 
+@pytest.mark.parametrize("line", ["[]", '{"at": 0}', '{"at": 0, "key": null, "said": [{"role": "nobody"}]}'])
+def test_a_line_that_is_whole_and_says_nothing_of_a_session_is_an_error_that_names_it(line, tmp_path):
+    SessionStore(tmp_path).conversation("bot", "ada").add("Hi", "Hello")
+    [file] = tmp_path.rglob("*.jsonl")
+    lines = Lines(file.read_bytes())
+    list(lines)
+    file.write_bytes(file.read_bytes() + framed(line.encode(), lines.place)[0])
+    with pytest.raises(ConfigError, match=r"ada\.jsonl, line 2: not a line of a session"):
+        SessionStore(tmp_path).conversation("bot", "ada")
+
+
+def test_a_line_that_was_changed_is_an_error_that_names_it(tmp_path):
+    conversation = SessionStore(tmp_path).conversation("bot", "ada")
+    conversation.add("Hi", "Hello")
+    conversation.add("And?", "Fine")
+    [file] = tmp_path.rglob("*.jsonl")
+    for said, line in (("Hello", 1), ("Fine", 2)):
+        data = file.read_text()
+        file.write_text(data.replace(said, said.upper()))
+        with pytest.raises(ConfigError, match=rf"ada\.jsonl, line {line}: not a line of a session \(it was changed"):
+            SessionStore(tmp_path).conversation("bot", "ada")
+        file.write_text(data)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_folders_and_files_are_for_the_user_alone(tmp_path):
+    SessionStore(tmp_path / "s").conversation("bot", "ada").add("Hi", "Hello")
+    made = list((tmp_path / "s").rglob("*"))
+    assert {(path.is_dir(), path.stat().st_mode & 0o777) for path in made} == {(True, 0o700), (False, 0o600)}
+
+
+def test_of_several_who_go_on_at_the_same_time_one_is_heard(tmp_path):
+    conversations = [SessionStore(tmp_path).conversation("bot", "ada") for _ in range(8)]
+
+    def add(number):
+        try:
+            conversations[number].add(f"q{number}", "x" * 100_000)
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(add, range(8)))
+    assert said.count("") == 1
+    assert all("another agent goes on with this conversation" in one for one in said if one)
+    assert texts(SessionStore(tmp_path).conversation("bot", "ada"))[0] == f"q{said.index('')}"
+
+
 def test_the_file_grows_by_one_line_for_each_exchange(tmp_path):
     conversation = SessionStore(tmp_path).conversation("bot", None)
     for number in range(20):
@@ -91,7 +142,7 @@ def test_each_scope_has_a_file_of_its_own_inside_the_folder(scope, tmp_path):
     store.conversation("bot", None).add("Hi", "none")
     assert texts(SessionStore(tmp_path / "s").conversation("bot", scope)) == ["Hi", scope]
     assert set(store.scopes("bot")) == {scope, "other", None}
-    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 3
+    assert len(list(tmp_path.rglob("*.jsonl"))) == 3
     assert all(path.is_relative_to(tmp_path / "s") for path in tmp_path.rglob("*.jsonl"))
 
 
@@ -201,9 +252,16 @@ def test_a_fork_has_all_conversations_on_disk_and_leaves_those_of_others_alone(t
     assert texts(SessionStore(tmp_path).conversation("other", "ada")) == ["one", "1"]
 
 
-def test_a_reply_that_utf8_cannot_carry_is_kept_as_far_as_it_goes(tmp_path):
+def test_a_reply_that_utf8_cannot_carry_is_kept_as_it_is(tmp_path):
     SessionStore(tmp_path).conversation("bot", None).add("Hi \ud800!", "日本 😀")
-    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["Hi �!", "日本 😀"]
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["Hi \ud800!", "日本 😀"]
+
+
+def test_a_session_that_was_written_in_utf8_is_read(tmp_path):
+    (tmp_path / "bot").mkdir()
+    said = json.dumps({"at": 0, "key": None, "said": [{"role": "user", "content": "日本 😀"}]}, ensure_ascii=False)
+    (tmp_path / "bot" / "_default.jsonl").write_bytes(framed(said.encode(), Place())[0])
+    assert texts(SessionStore(tmp_path).conversation("bot", None)) == ["日本 😀"]
 
 
 def test_a_line_that_ends_inside_a_character_is_as_if_it_were_not_there(tmp_path):
@@ -238,3 +296,9 @@ def test_a_folder_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "bot").write_text("in the way")
     with pytest.raises(MemoryFailed, match=r"session store .*bot cannot be read"):
         SessionStore(tmp_path).conversation("bot", None)
+
+
+@pytest.mark.parametrize("folder", [None, 5, "", " ", b"x", ["x"]])
+def test_what_is_no_path_is_refused(folder):
+    with pytest.raises(ConfigError, match="SessionStore: expected the path of a folder"):
+        SessionStore(folder)

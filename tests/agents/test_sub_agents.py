@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections import Counter
+from contextlib import nullcontext
 from decimal import Decimal
 
 import pytest
@@ -20,6 +21,8 @@ from nbagent import (
     ReflectionAgent,
     Retry,
     ScriptedLLM,
+    SessionStore,
+    ToolPermissions,
     ToolRegistry,
     tool,
 )
@@ -219,6 +222,124 @@ def test_running_an_exchange_again_rewinds_the_scripts_of_both(scope, asynchrono
     assert first.final_output == "First."
 
 
+def scoped(*script, worker=None, **options):
+    worker = worker or agent_of("worker", "1", "2", "3", "4")
+    return worker, agent_of("lead", *script, tools=[AgentTool(worker, scope="team")], **options)
+
+
+def remembered(worker):
+    return [m.content for m in worker.get_history("team")]
+
+
+@BOTH
+@pytest.mark.parametrize("key", [None, "b"])
+def test_what_a_cancelled_run_made_an_agent_inside_remember_is_taken_back(key, asynchronous):
+    def stop(request):
+        raise KeyboardInterrupt
+
+    worker, lead = scoped(asking(task="one"), "First.", asking(task="two"), asking(task="three"), stop)
+    run(lead, key="a", asynchronous=asynchronous)
+    with pytest.raises((KeyboardInterrupt, asyncio.CancelledError)):
+        run(lead, key=key, asynchronous=asynchronous)
+    assert remembered(worker) == ["one", "1"]
+    assert (worker.model.position, lead.model.position) == (1, 2)
+
+
+def test_a_cancelled_second_run_of_a_key_leaves_what_agents_inside_remember_as_it_was():
+    def stop(request):
+        if stopping:
+            raise KeyboardInterrupt
+        return "First."
+
+    stopping = []
+    worker, lead = scoped(asking(task="one"), stop)
+    lead.run("go", key="a")
+    stopping.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        lead.run("go", key="a")
+    assert remembered(worker) == ["one", "1"]
+
+
+@BOTH
+def test_what_undo_takes_back_agents_inside_forget(asynchronous):
+    worker, lead = scoped(asking(task="one"), "First.", asking(task="two"), asking(task="three"), "Second.")
+    run(lead, asynchronous=asynchronous)
+    worker.run("by the user", scope="team")
+    run(lead, asynchronous=asynchronous)
+    assert remembered(worker) == ["one", "1", "by the user", "2", "two", "3", "three", "4"]
+    lead.undo()
+    assert remembered(worker) == ["one", "1", "by the user", "2"]
+    lead.undo()
+    assert remembered(worker) == ["by the user", "2"]
+
+
+def test_what_is_forgotten_agents_inside_forget():
+    worker, lead = scoped(asking(task="one"), "First.")
+    lead.run("go")
+    worker.run("by the user", scope="team")
+    lead.clear_history()
+    assert remembered(worker) == ["by the user", "2"]
+
+
+def test_an_exchange_that_is_made_again_with_fewer_calls_leaves_nothing_of_the_others():
+    calls = 2
+
+    def first(request):
+        return asking(task=f"{calls} now")
+
+    def then(request):
+        return "Done." if calls == 1 else asking(task="one more")
+
+    worker, lead = scoped(first, then, "Done.", "Next.")
+    lead.run("go", key="a")
+    lead.run("next", key="b")
+    assert remembered(worker) == ["2 now", "1", "one more", "2"]
+    calls = 1
+    lead.run("go", key="a")
+    assert remembered(worker) == ["1 now", "1"]
+
+
+@pytest.mark.parametrize("limits", [Limits(max_llm_calls=3), None], ids=["limit", "error"])
+def test_a_run_that_comes_to_nothing_leaves_nothing_in_agents_inside(limits):
+    worker, lead = scoped(asking(task="one"), *([asking(task="two")] if limits else []), limits=limits)
+    with pytest.raises(ScriptExhausted) if limits is None else nullcontext():
+        lead.run("go")
+    assert worker.results[1].final_output == "1"
+    assert (lead.history, remembered(worker)) == ((), [])
+
+
+def test_a_run_that_waits_keeps_what_agents_inside_have_said_until_it_has_been_gone_on_with():
+    worker = agent_of("worker", "1", "2")
+    steps = ['["A", "B"]', asking(task="one"), "a", asking(task="two"), "b", "ok"]
+    lead = PlanAgent("lead", ScriptedLLM(steps), tools=[AgentTool(worker, scope="team")])
+    lead.propose("go", key="a")
+    lead.run_plan(key="a")
+    assert remembered(worker) == ["one", "1", "two", "2"]
+    lead.undo()
+    assert remembered(worker) == []
+
+
+def test_agents_inside_an_agent_inside_forget_with_the_outermost():
+    inner = agent_of("inner", "1", "2")
+    middle = agent_of("middle", asking("inner", "deep"), "m", tools=[AgentTool(inner, scope="team")])
+    lead = agent_of("lead", asking("middle", "task"), "Done.", tools=[middle])
+    lead.run("go")
+    assert remembered(inner) == ["deep", "1"]
+    lead.undo()
+    assert remembered(inner) == []
+
+
+def test_what_agents_inside_forget_is_forgotten_on_disk(tmp_path):
+    store = SessionStore(tmp_path)
+    worker = agent_of("worker", "1", "2", session_store=store)
+    _, lead = scoped(asking(task="one"), "First.", worker=worker)
+    lead.run("go")
+    worker.run("by the user", scope="team")
+    lead.undo()
+    again = agent_of("worker", session_store=SessionStore(tmp_path))
+    assert remembered(again) == ["by the user", "2"]
+
+
 def test_it_stays_a_function():
     worker = agent_of("worker", "one", "two")
     ask = AgentTool(worker)
@@ -247,6 +368,29 @@ def test_its_name_and_description_are_those_of_the_agent():
     assert schema["properties"]["task"]["description"]
 
 
+def test_a_description_is_what_the_agent_says_of_itself_when_it_is_asked_for():
+    worker = agent_of("worker", system_prompt="You add.")
+    tools = ToolRegistry([add, AgentTool(worker), AgentTool(worker, "fixed", "Fixed.")])
+    view = ToolPermissions(deny=["add"]).permitted(tools)
+    lead = agent_of("lead", asking(), "3", "It is 3.", tool_registry=tools)
+    first = tools.schemas
+    assert (tools.schemas, view.schemas) == (first, first[1:])
+    assert tools.schemas is first
+    assert view.schemas is view.schemas
+    worker.become(agent_of("other", "3", system_prompt="You multiply."))
+    told = "Gives a task to worker, another agent. It was told: You multiply."
+    assert [tool.description for tool in tools.schemas] == ["Adds two numbers.", told, "Fixed."]
+    assert [tool.description for tool in view.schemas] == [told, "Fixed."]
+    assert tools.schemas is tools.schemas is not first
+    assert told in tools.get_catalog()
+    whole = lead.run("go")
+    assert whole.prompt.tools == tools.schemas
+    worker.description = "Divides."
+    assert tools.get("worker").description == lead.tools.schemas[1].description == "Divides."
+    with pytest.raises(DriftError, match="worker changed"):
+        lead.replay(whole.events[:3])
+
+
 def test_what_can_be_no_tool_says_so():
     with pytest.raises(ToolDefinitionError, match="my worker"):
         AgentTool(agent_of("my worker"))
@@ -254,6 +398,14 @@ def test_what_can_be_no_tool_says_so():
     for wrong in (add, ScriptedLLM([]), "worker", None, Agent):
         with pytest.raises(ConfigError, match="AgentTool: expected an agent, got"):
             AgentTool(wrong)
+    with pytest.raises(
+        ToolDefinitionError, match=r"'翻译' is none; give the tool one of its own, AgentTool\(agent, name="
+    ):
+        AgentTool(agent_of("翻译"))
+    assert AgentTool(agent_of("翻译"), "translate", "译", "s").scope == "s"
+    for name, wrong in (("description", 5), ("scope", [])):
+        with pytest.raises(ConfigError, match=f"{name}: expected a text"):
+            AgentTool(agent_of("worker"), **{name: wrong})
     worker = agent_of("worker")
     with pytest.raises(ToolDefinitionError, match="there is a tool 'worker' already"):
         agent_of("lead", tools=[AgentTool(worker), AgentTool(worker)])
@@ -525,7 +677,7 @@ def test_a_worker_that_has_changed_since_is_drift():
     cut = next(i for i, e in enumerate(whole.events) if isinstance(inside(e), ToolReturned))
     worker = agent_of("worker", adding(), "3")
     other = agent_of("lead", asking(), "It is 3.", tools=[AgentTool(worker)])
-    with pytest.raises(DriftError, match="add changed"):
+    with pytest.raises(DriftError, match="add is gone"):
         other.replay(whole.events[:cut], unknown="run_again")
     # What has returned is not looked into again.
     assert other.replay(whole.events) == whole
@@ -808,7 +960,7 @@ def test_a_call_inside_a_plan_inside_makes_everything_wait(asynchronous):
     paused = replay(made(), whole.events[: place + 1], asynchronous=asynchronous)
     assert (paused.status, ran) == ("interrupted", [])
     assert [p.tool_name for p in paused.interrupt.pendings] == ["add"]
-    assert [step.status for step in paused.tool_calls[0].run.plan] == ["running", "pending"]
+    assert [step.status for step in paused.tool_calls[0].run.plan] == ["interrupted", "pending"]
     for cut in range(1, len(whole.events)):
         assert replay(made(), whole.events[:cut], asynchronous=asynchronous, unknown="run_again") == whole
 

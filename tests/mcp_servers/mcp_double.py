@@ -127,6 +127,13 @@ def server():  # noqa: C901 - many small functions
         """What is in its environment."""
         return {name: os.environ.get(name) for name in names}
 
+    @double.tool()
+    def pay(folder: str, amount: int) -> str:
+        """Pays, and writes it down."""
+        with Path(folder, "paid").open("a") as file:
+            file.write(f"{amount}\n")
+        return f"paid {amount}"
+
     @double.prompt()
     def review(code: str, style: str = "short") -> str:
         """Asks for a review."""

@@ -8,7 +8,7 @@ from nbagent import Agent
 from nbagent.errors import ConfigError
 from nbagent.mcp import MCPPrompt
 from nbagent.messages import Message, Piece, Source
-from nbagent.prompt.template import Slot, parse
+from nbagent.texts.template import Slot, parse
 
 
 def test_the_prompts_are_listed_with_their_arguments(server):

@@ -15,7 +15,7 @@ from nbagent.tools.arguments import InvalidArguments
 
 NAMES = [
     "add", "fail", "meet", "slow", "picture", "page", "structured", "only_structured", "links",
-    "odd_name_with_dots", "odd_name_with_dots_2", "die", "pid", "variables",
+    "odd_name_with_dots", "odd_name_with_dots_2", "die", "pid", "variables", "pay",
 ]  # fmt: skip
 call = ScriptedLLM.tool_call
 

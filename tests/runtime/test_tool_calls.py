@@ -279,6 +279,30 @@ def test_streams_and_warnings_are_put_back():
     assert (sys.stdout, sys.stderr, warnings.showwarning) == before
 
 
+def test_what_a_task_prints_after_its_tool_goes_to_the_person(capsys):
+    tasks = []
+
+    async def late():
+        await asyncio.sleep(0.05)
+        print("late")
+
+    async def begin() -> str:
+        """Begin."""
+        tasks.append(asyncio.create_task(late()))
+        return "begun"
+
+    async def wait() -> str:
+        """Wait."""
+        await asyncio.sleep(0.2)
+        print("waited")
+        return "done"
+
+    script = [ScriptedLLM.tool_call("begin"), ScriptedLLM.tool_call("wait"), "end"]
+    result = asyncio.run(Agent("bot", ScriptedLLM(script), tools=[begin, wait]).arun("go"))
+    assert [one.observation.printed for one in result.tool_calls] == ["", "waited\n"]
+    assert capsys.readouterr().out == "late\n"
+
+
 def test_a_debugger_talks_to_the_person_not_to_the_observation(capsys, monkeypatch):
     import pdb
 
@@ -621,14 +645,14 @@ def test_a_script_that_waits_for_no_tool_after_ctrl_c_ends_at_once(tmp_path):
 
     script = tmp_path / "script.py"
     script.write_text("""
-import _thread, threading, time
+import signal, threading, time
 from nbagent import Agent, ScriptedLLM, tool
 
 @tool(parallel=True)
 def long(i: int) -> None:
     "Long."
-    if i == 0:
-        _thread.interrupt_main()
+    if i == 0:  # to that thread: interrupt_main would not wake it where it waits already
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     time.sleep(100)
 
 try:

@@ -41,20 +41,22 @@ def test_register_returns_the_tool():
 def test_only_the_exact_name_is_found(name):  # reliability.md §3 A04, A05
     registry = ToolRegistry([pay])
     assert registry.get(name) is None
-    assert "your tools are: pay" in registry.unknown(name)
+    assert "your tools are: pay" in str(registry.unknown(name))
 
 
 def test_an_unknown_tool_is_answered_with_the_real_names_closest_first():
     registry = ToolRegistry([search, pay, tool(name="get_weather")(lambda: 1)])
-    assert registry.unknown("get_wether") == ('there is no tool "get_wether"; your tools are: get_weather, search, pay')
+    assert str(registry.unknown("get_wether")) == (
+        'there is no tool "get_wether"; your tools are: get_weather, search, pay'
+    )
 
 
 def test_an_unknown_tool_without_tools_says_that_there_are_none():
-    assert ToolRegistry().unknown("pay") == 'there is no tool "pay": you have no tools; answer without'
+    assert str(ToolRegistry().unknown("pay")) == 'there is no tool "pay": you have no tools; answer without'
 
 
 def test_an_endless_name_is_answered_briefly():
-    assert len(ToolRegistry([pay]).unknown("x" * 1_000_000)) < 200
+    assert len(str(ToolRegistry([pay]).unknown("x" * 1_000_000))) < 200
 
 
 def test_a_taken_name_is_refused_with_both_sources():
@@ -181,7 +183,7 @@ def test_what_is_not_there_cannot_be_removed(tools, there):
 
 
 def test_a_plain_registry_refuses_nothing():
-    assert ToolRegistry([pay]).refusal("pay") == ToolRegistry().refusal("pay") == ""
+    assert (ToolRegistry([pay]).refusal("pay"), ToolRegistry().refusal("pay")) == (None, None)
 
 
 # --- told of ---

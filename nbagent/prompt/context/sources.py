@@ -15,6 +15,7 @@ from nbagent.prompt.context.info import ProviderInfo, read_provider
 from nbagent.prompt.context.provider import TOP_K
 from nbagent.prompt.context.rendering import rendered
 from nbagent.prompt.context.same import best_first, distinct
+from nbagent.texts.pack import DEFAULT, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 class Sources:
     """The active ones among the providers, each under a name of its own.
 
-    `query` is the turn's: what a source is asked where the model names no query. Raises ConfigError for what is no
-    provider.
+    `query` is the turn's: what a source is asked where the model names no query. `texts`: what is said of them and of
+    what is wrong; by default in English. Raises ConfigError for what is no provider.
     """
 
-    def __init__(self, providers: Iterable[ContextProvider], query: ContextQuery) -> None:
+    def __init__(self, providers: Iterable[ContextProvider], query: ContextQuery, texts: Texts = DEFAULT) -> None:
+        self._texts = texts
         known = [read_provider(provider) for provider in providers]
         self._infos = _named([info for info in known if info.active])
         self._query = query
@@ -56,7 +58,7 @@ class Sources:
         """
         info = self._find(source)
         if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"top_k: expected a whole number of at least 1, got {top_k!r}")
+            raise ValueError(self._texts.text("context.top_k", number=repr(top_k)))
         asked = replace(self._query, query_text=query) if query.strip() else self._query
         try:
             given = blocks_of(info, asked, top_k)
@@ -69,7 +71,7 @@ class Sources:
             "provider": source,
             "query": asked.query_text,
             "blocks": [_fields(block) for block in blocks],
-            "rendered": rendered(blocks, source),
+            "rendered": rendered(blocks, source, self._texts),
         }
 
     def _find(self, source: str) -> ProviderInfo:
@@ -77,12 +79,11 @@ class Sources:
             return self._infos[source]
         shared = [name for name, info in self._infos.items() if info.label == source]
         if shared:
-            raise ValueError(
-                f"Ambiguous context source: {source}. Choose one of: {shared} (call list_context_sources first)."
-            )
-        near = get_close_matches(source[:100], self._infos, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"Unknown context source: {source}. Available: {sorted(self._infos)}{hint}")
+            raise ValueError(self._texts.text("context.ambiguous", source=source, names=str(shared)))
+        names = str(sorted(self._infos))
+        if near := get_close_matches(source[:100], self._infos, n=1):
+            raise ValueError(self._texts.text("context.unknown_near", source=source, names=names, near=repr(near[0])))
+        raise ValueError(self._texts.text("context.unknown", source=source, names=names))
 
 
 def _named(infos: list[ProviderInfo]) -> dict[str, ProviderInfo]:

@@ -10,7 +10,7 @@ from nbagent.prompt.formatters.reading import Reading
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_BLANK_LINES = re.compile(r"(?:[ \t]*+\r?\n)*+")
+_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")  # not possessive: of nested ones Python 3.11.2 matches too much
 
 
 class Declared:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nbagent.messages import Field, Piece
+    from nbagent.texts.phrase import Phrase
 
 
 @runtime_checkable
@@ -42,8 +43,12 @@ class BuiltIn(ABC):
         """The text of the fields in pieces, none of them empty, each with where it comes from."""
 
     @abstractmethod
-    def instructions(self, output: Mapping[str, str]) -> str:
+    def rules(self, output: Mapping[str, str]) -> Phrase:
         """What the model is told about the form of its answer. `output`: the fields wanted, name → description."""
+
+    def instructions(self, output: Mapping[str, str]) -> str:
+        """The same in English. A class of one's own may say it in other words."""
+        return str(self.rules(output))
 
     @abstractmethod
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:

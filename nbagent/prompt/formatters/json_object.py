@@ -14,6 +14,7 @@ from nbagent.prompt.formatters.objects import PYTHON, objects
 from nbagent.prompt.formatters.pieces import label, layout
 from nbagent.prompt.formatters.reading import Reading, Unreadable
 from nbagent.prompt.formatters.strict import Broken
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,12 +30,8 @@ class JsonFormatter(BuiltIn):
     def layout(self, fields: Sequence[Field]) -> tuple[Piece, ...]:
         return tuple(_object(fields)) if fields else (layout("{}"),)
 
-    def instructions(self, output: Mapping[str, str]) -> str:
-        shape = "Answer with exactly one JSON object and nothing else: no text around it, no code fence.\n"
-        care = (
-            "Put keys and texts in double quotes, write line breaks in texts as \\n, and no comma after the last item."
-        )
-        return f"{shape}{care}{_keys(output)}"
+    def rules(self, output: Mapping[str, str]) -> Phrase:
+        return Phrase("format.json", keys=_keys(output))
 
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:
         return read_object(text, names)
@@ -45,10 +42,8 @@ class LenientJsonFormatter(JsonFormatter):
 
     name = "lenient json"
 
-    def instructions(self, output: Mapping[str, str]) -> str:
-        shape = "Answer with exactly one JSON object and nothing else.\n"
-        care = "A dict as Python writes it is understood, too."
-        return f"{shape}{care}{_keys(output)}"
+    def rules(self, output: Mapping[str, str]) -> Phrase:
+        return Phrase("format.lenient", keys=_keys(output))
 
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:
         try:
@@ -68,8 +63,8 @@ def _literal(text: str) -> Reading | None:
     return None
 
 
-def _keys(output: Mapping[str, str]) -> str:
-    return f"\nThe object has these keys: {listed(list(output))}." if output else ""
+def _keys(output: Mapping[str, str]) -> Phrase | str:
+    return Phrase("format.keys", keys=listed(list(output))) if output else ""
 
 
 def _object(fields: Sequence[Field]) -> Iterator[Piece]:

@@ -42,7 +42,7 @@ def formatter_named(name: str) -> BuiltIn:
     hint = f" Did you mean {near[0]!r}?" if near else ""
     if plain == TEXT:
         hint = f" ({TEXT!r} can be the second of two: answers are not read then.)"
-    raise ConfigError(f"no formatter has the name {name[:100]!r}; there are {', '.join(KNOWN)}.{hint}")
+    raise ConfigError(f"formatters: no formatter has the name {name[:100]!r}; there are {', '.join(KNOWN)}.{hint}")
 
 
 def pair_of(formatters: Any) -> tuple[Formatter, Formatter | None]:

@@ -13,6 +13,7 @@ from nbagent.prompt.formatters.mending import Mended, closed, mended
 from nbagent.prompt.formatters.objects import Found, objects
 from nbagent.prompt.formatters.reading import Reading, Unreadable, unreadable
 from nbagent.prompt.formatters.strict import Broken, as_object, parse, parse_object
+from nbagent.texts.phrase import Phrase, phrase_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,14 +31,13 @@ def read_object(text: str, names: Sequence[str]) -> Reading:
     try:
         return Reading(as_object(value))
     except Broken as error:
-        raise no_object(text, names, str(error)) from None
+        raise no_object(text, names, phrase_of(error)) from None
 
 
-def no_object(text: str, names: Sequence[str], wrong: str) -> Unreadable:
+def no_object(text: str, names: Sequence[str], wrong: Phrase | str) -> Unreadable:
     """The error about an answer that holds no object."""
-    keys = f" with the keys {listed(names)}" if names else ""
-    advice = "Answer again with that object and nothing else: no text around it, no code fence."
-    return unreadable(text, expected=f"one JSON object{keys}", wrong=wrong, advice=advice)
+    expected = Phrase("answer.object_with", keys=listed(names)) if names else Phrase("answer.object")
+    return unreadable(text, expected=expected, wrong=wrong, advice=Phrase("answer.object_again"))
 
 
 def listed(names: Sequence[str]) -> str:
@@ -73,7 +73,7 @@ def _repaired(text: str, names: Sequence[str]) -> Reading:
         return max(wanted, key=lambda one: one[0])[1]
     if other:
         return other
-    raise no_object(text, names, str(first) if first else "there is no JSON object in it") from None
+    raise no_object(text, names, phrase_of(first) if first else Phrase("json.none")) from None
 
 
 def _read(found: Found) -> Reading:

@@ -11,6 +11,7 @@ from nbagent.prompt.formatters.ladder import read_object
 from nbagent.prompt.formatters.pieces import in_blocks
 from nbagent.prompt.formatters.reading import Reading, Unreadable, unreadable
 from nbagent.prompt.formatters.sections import as_dict, sections
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,11 +29,9 @@ class MarkdownFormatter(BuiltIn):
     def layout(self, fields: Sequence[Field]) -> tuple[Piece, ...]:
         return in_blocks(fields, lambda name: f"# {name}", gap="\n\n", separator="\n\n")
 
-    def instructions(self, output: Mapping[str, str]) -> str:
-        shape = "Answer in Markdown, with one heading for each field and its value below the heading.\n"
-        rest = "Write no text before the first heading."
-        headings = f"\nThe headings are, exactly: {_headings(output)}" if output else ""
-        return f"{shape}{rest}{headings}"
+    def rules(self, output: Mapping[str, str]) -> Phrase:
+        headings = Phrase("format.headings", headings=_headings(output)) if output else ""
+        return Phrase("format.markdown", headings=headings)
 
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:
         root = sections(text)
@@ -60,11 +59,8 @@ def _without_headings(text: str, names: Sequence[str]) -> Reading:
     except Unreadable:
         if not names:
             return Reading({"content": text})
-        expected, advice = (
-            f"Markdown with the headings {_headings(names)}",
-            "Answer again, each value below its heading.",
-        )
-        raise unreadable(text, expected=expected, wrong="there is no heading in it", advice=advice) from None
+        expected, advice = Phrase("answer.headings", headings=_headings(names)), Phrase("answer.headings_again")
+        raise unreadable(text, expected=expected, wrong=Phrase("answer.no_heading"), advice=advice) from None
     return Reading(reading.value, ("read it as JSON, as it has no heading", *reading.repairs))
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nbagent.prompt.formatters.objects import JSON
 from nbagent.prompt.formatters.strict import Broken
+from nbagent.texts.phrase import Phrase
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRINGS = re.compile(_STRING, re.DOTALL)
@@ -47,7 +48,7 @@ def closed(text: str) -> Mended:
             quote = mark
             break
         elif len(mark) == 1 and (not opened or _CLOSING[opened.pop()] != mark):
-            raise Broken(f"the bracket `{mark}` closes none that is open, near `{text[: match.end()][-40:]}`")
+            raise Broken(Phrase("json.bracket", bracket=mark, rest=text[: match.end()][-40:]))
     brackets = "".join(_CLOSING[mark] for mark in reversed(opened))
     count = len(brackets)
     notes = (

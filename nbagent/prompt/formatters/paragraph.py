@@ -9,6 +9,7 @@ from nbagent.prompt.formatters.entries import any_of, collected, trimmed
 from nbagent.prompt.formatters.formatter import BuiltIn
 from nbagent.prompt.formatters.pieces import in_blocks
 from nbagent.prompt.formatters.reading import Reading, Unreadable, unreadable
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,11 +27,8 @@ class ParagraphFormatter(BuiltIn):
     def layout(self, fields: Sequence[Field]) -> tuple[Piece, ...]:
         return in_blocks(fields, lambda name: f"{name}:", gap="\n", separator="\n")
 
-    def instructions(self, output: Mapping[str, str]) -> str:
-        shape = "Answer with plain text, in one block for each field.\n"
-        first = "A block begins with a line that holds the name of the field and a colon; the value follows below it."
-        keys = f"\nThese lines are, exactly: {_lines(output)}" if output else ""
-        return f"{shape}{first}{keys}"
+    def rules(self, output: Mapping[str, str]) -> Phrase:
+        return Phrase("format.paragraph", lines=Phrase("format.lines", lines=_lines(output)) if output else "")
 
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:
         key = re.compile(rf"^({any_of(names) or _ANY_NAME}):(?!//)", re.MULTILINE | re.IGNORECASE)
@@ -56,6 +54,5 @@ def _lines(names: Mapping[str, str] | Sequence[str]) -> str:
 
 
 def _no_key(text: str, names: Sequence[str]) -> Unreadable:
-    expected = f"lines that begin with {_lines(names)}" if names else "lines with a key and a colon, such as `answer:`"
-    advice = "Answer again, each key at the beginning of a line and its value below it."
-    return unreadable(text, expected=expected, wrong="no line begins with such a key", advice=advice)
+    expected = Phrase("answer.lines", lines=_lines(names)) if names else Phrase("answer.any_lines")
+    return unreadable(text, expected=expected, wrong=Phrase("answer.no_line"), advice=Phrase("answer.lines_again"))

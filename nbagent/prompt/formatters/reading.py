@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbagent.redact import redact
+from nbagent.texts.phrase import Phrase
 from nbagent.values import Struct
 
 MAX_SHOWN = 300
@@ -22,16 +23,16 @@ class Reading(Struct, frozen=True):
 
 
 class Unreadable(ValueError):
-    """An answer that does not have the form it was asked for. Its str is the text that the model reads."""
+    """An answer that does not have the form it was asked for. What it says is for the model: a phrase, or a text."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(redact(message))
+    def __init__(self, message: Phrase | str) -> None:
+        super().__init__(redact(message) if isinstance(message, str) else message)
 
 
-def unreadable(text: str, *, expected: str, wrong: str, advice: str) -> Unreadable:
+def unreadable(text: str, *, expected: Phrase, wrong: Phrase | str, advice: Phrase) -> Unreadable:
     """The error about this answer, in a few lines: what was expected, what is wrong, what came, what to do."""
-    came = f"The answer was: {excerpt(redact(text))}" if text.strip() else "The answer was empty."
-    return Unreadable(f"The answer cannot be read. Expected: {expected}.\nWhat is wrong: {wrong}.\n{came}\n{advice}")
+    came = Phrase("answer.came", answer=excerpt(redact(text))) if text.strip() else Phrase("answer.empty")
+    return Unreadable(Phrase("answer.unreadable", expected=expected, wrong=wrong, came=came, advice=advice))
 
 
 def excerpt(text: str) -> str:

@@ -6,11 +6,13 @@ import json
 import math
 from typing import Any, cast
 
+from nbagent.texts.phrase import Phrase
+
 _NEAR = 40
 
 
 class Broken(ValueError):
-    """A text is not what it should be. Its str says what is wrong, as a part of a sentence."""
+    """A text is not what it should be. It says what is wrong as a part of a sentence: a phrase, or a text."""
 
 
 def parse(text: str) -> Any:
@@ -21,9 +23,9 @@ def parse(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise Broken(f"{error.msg}: line {error.lineno}, column {error.colno}{_near(text, error.pos)}") from None
+        raise Broken(_placed(error)) from None
     except RecursionError:
-        raise Broken("it is nested too deeply") from None
+        raise Broken(Phrase("json.deep")) from None
     except Broken:
         raise
     except ValueError as error:  # an integer of more digits than Python reads
@@ -38,7 +40,7 @@ def parse_object(text: str) -> dict[str, Any]:
 def as_object(value: Any) -> dict[str, Any]:
     """The value itself; raises Broken where it is no object."""
     if not isinstance(value, dict):
-        raise Broken(f"it is {_kind(value)}, not an object")
+        raise Broken(Phrase("json.kind", kind=Phrase(f"json.{_kind(value)}")))
     return cast("dict[str, Any]", value)
 
 
@@ -48,7 +50,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))
-        raise Broken(f"the key {json.dumps(twice[:_NEAR])} is there more than once in an object")
+        raise Broken(Phrase("json.twice", key=json.dumps(twice[:_NEAR])))
     return found
 
 
@@ -56,24 +58,28 @@ def finite(digits: str) -> float:
     """The number; raises Broken where a float cannot hold it."""
     number = float(digits)
     if math.isinf(number):
-        raise Broken(f"the number {digits[:_NEAR]} is too large")
+        raise Broken(Phrase("json.large", number=digits[:_NEAR]))
     return number
 
 
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array"}
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
     return names[type(value)]
 
 
 def _constant(name: str) -> None:
-    raise Broken(f"{name} is no number that JSON has")
+    raise Broken(Phrase("json.constant", name=name))
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_float=finite, parse_constant=_constant)
 
 
-def _near(text: str, position: int) -> str:
-    rest = " ".join(text[position : position + _NEAR].split())
-    return f", before `{rest}`" if rest else ", at the end"
+def _placed(error: json.JSONDecodeError) -> Phrase:
+    """What is wrong, and where."""
+    rest = " ".join(error.doc[error.pos : error.pos + _NEAR].split())
+    line, column = str(error.lineno), str(error.colno)
+    if not rest:
+        return Phrase("json.end", problem=error.msg, line=line, column=column)
+    return Phrase("json.before", problem=error.msg, line=line, column=column, rest=rest)

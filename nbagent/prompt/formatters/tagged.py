@@ -10,6 +10,7 @@ from nbagent.prompt.formatters.formatter import BuiltIn
 from nbagent.prompt.formatters.ladder import read_object
 from nbagent.prompt.formatters.pieces import in_blocks
 from nbagent.prompt.formatters.reading import Reading, Unreadable, unreadable
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,11 +30,8 @@ class TaggedFormatter(BuiltIn):
     def layout(self, fields: Sequence[Field]) -> tuple[Piece, ...]:
         return in_blocks(fields, lambda name: f"<{name}>", gap="", separator="\n")
 
-    def instructions(self, output: Mapping[str, str]) -> str:
-        shape = "Answer with one tag for each field, and its value right behind the tag, as in: <name>value\n"
-        rest = "Write no other text. Closing tags are not needed."
-        tags = f"\nThe tags are, exactly: {_tags(output)}" if output else ""
-        return f"{shape}{rest}{tags}"
+    def rules(self, output: Mapping[str, str]) -> Phrase:
+        return Phrase("format.tagged", tags=Phrase("format.tags", tags=_tags(output)) if output else "")
 
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:
         """Without names, any tag at the beginning of a line counts."""
@@ -81,9 +79,8 @@ def _from_json(text: str, names: Sequence[str]) -> Reading:
 
 
 def _no_tag(text: str, names: Sequence[str]) -> Unreadable:
-    expected = f"a text with the tags {_tags(names)}" if names else "a text with tags, such as `<answer>`"
-    advice = "Answer again, each value right behind its tag."
-    return unreadable(text, expected=expected, wrong="there is no such tag in it", advice=advice)
+    expected = Phrase("answer.tags", tags=_tags(names)) if names else Phrase("answer.any_tags")
+    return unreadable(text, expected=expected, wrong=Phrase("answer.no_tag"), advice=Phrase("answer.tags_again"))
 
 
 def _tags(names: Iterable[str]) -> str:

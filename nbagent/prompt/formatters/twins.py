@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from nbagent.prompt.formatters.formatter import BuiltIn
 from nbagent.prompt.formatters.pieces import in_blocks
 from nbagent.prompt.formatters.reading import Reading
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,10 +23,9 @@ class TwinsFormatter(BuiltIn):
     def layout(self, fields: Sequence[Field]) -> tuple[Piece, ...]:
         return in_blocks(fields, lambda name: f"{name}:", gap="\n", separator="\n\n")
 
-    def instructions(self, output: Mapping[str, str]) -> str:
-        shape = "Answer with plain text, without labels or any other frame.\n"
-        use = f" for {', '.join(f'`{name}`' for name in output)}" if output else ""
-        return f"{shape}The whole answer is used as it is{use}."
+    def rules(self, output: Mapping[str, str]) -> Phrase:
+        names = ", ".join(f"`{name}`" for name in output)
+        return Phrase("format.twins", use=Phrase("format.used_for", names=names) if output else "")
 
     def read_plain(self, text: str, names: Sequence[str]) -> Reading:
         return Reading(dict.fromkeys(names, text))

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from nbagent.errors import FOREIGN, ConfigError
 from nbagent.messages import Field, Piece, Source
+from nbagent.prompt.formatters.formatter import BuiltIn
 from nbagent.prompt.formatters.reading import Reading, Unreadable, unreadable
 from nbagent.prompt.formatters.thinking import without_thinking
+from nbagent.texts.pack import DEFAULT, Texts
+from nbagent.texts.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,10 +39,14 @@ def laid_out(formatter: Formatter, fields: Sequence[Field]) -> tuple[Piece, ...]
     return tuple(piece for piece in _traced(text, fields, frame) if piece.text)
 
 
-def instructions_of(formatter: Formatter, output: Mapping[str, str]) -> str:
-    """What the model is told about the form of its answer; empty where the formatter does not say."""
+def instructions_of(formatter: Formatter, output: Mapping[str, str], texts: Texts = DEFAULT) -> tuple[Piece, ...]:
+    """What the model is told about the form of its answer; nothing where the formatter does not say."""
+    if isinstance(formatter, BuiltIn) and type(formatter).instructions is BuiltIn.instructions:
+        told = formatter.rules(output)
+        return (Piece(texts.said(told), Source("format", told.key.removeprefix("format."))),)
     instructions = getattr(formatter, "instructions", None)
-    return str(instructions(output)) if callable(instructions) else ""
+    said = str(instructions(output)) if callable(instructions) else ""
+    return (Piece(said, Source("format")),) if said else ()
 
 
 def read_answer(formatter: Formatter, text: str, names: Sequence[str]) -> Reading:
@@ -56,9 +63,9 @@ def read_answer(formatter: Formatter, text: str, names: Sequence[str]) -> Readin
     except Unreadable:
         raise
     except Exception as error:
-        raise _unreadable(formatter, text, f"{type(error).__name__}: {error}") from error
+        raise _unreadable(formatter, text, " ".join(f"{type(error).__name__}: {error}".split())[:200]) from error
     if not _has_names(value):
-        raise _unreadable(formatter, text, f"it gave {type(value).__name__}, not a dict with names as keys")
+        raise _unreadable(formatter, text, Phrase("answer.no_dict", kind=type(value).__name__))
     return Reading(dict(value), plain.repairs)
 
 
@@ -66,10 +73,9 @@ def _has_names(value: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", value))
 
 
-def _unreadable(formatter: Formatter, text: str, wrong: str) -> Unreadable:
-    expected = f"what the formatter {name_of(formatter)} reads"
-    advice = "Answer again, in the form that you were asked for."
-    return unreadable(text, expected=expected, wrong=" ".join(wrong.split())[:200], advice=advice)
+def _unreadable(formatter: Formatter, text: str, wrong: Phrase | str) -> Unreadable:
+    expected = Phrase("answer.formatter", formatter=name_of(formatter))
+    return unreadable(text, expected=expected, wrong=wrong, advice=Phrase("answer.form_again"))
 
 
 def _dumped(formatter: Formatter, data: Mapping[str, Any]) -> str:

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import ConfigError
 from nbagent.messages import Piece, Source
-from nbagent.prompt.template import Slot, parse
-from nbagent.prompt.texts.english import ENGLISH
+from nbagent.texts.english import ENGLISH
+from nbagent.texts.phrase import Phrase
+from nbagent.texts.template import Slot, parse
 
 if TYPE_CHECKING:
-    from nbagent.prompt.template import Template
+    from collections.abc import Iterator
+
+    from nbagent.texts.template import Template
 
 LANGUAGES = {"english": "ENGLISH", "chinese": "CHINESE"}
-Filling = str | tuple[Piece, ...]
-"""What a place is filled with: a text of ours, or pieces that know where they come from."""
+Filling = str | Piece | Phrase | tuple[str | Piece | Phrase, ...]
+"""What a place is filled with: a text of ours, a piece that knows where it comes from, a phrase; or several of them."""
 
 
 class Texts:
@@ -50,20 +53,37 @@ class Texts:
         """All keys; each is the source of what is said with it: `framework plan.plan`."""
         return tuple(ENGLISH)
 
-    def pieces(self, key: str, **places: Filling) -> tuple[Piece, ...]:
+    def pieces(self, key: str, /, **places: Filling) -> tuple[Piece, ...]:
         """The text with its places filled, each part with its source."""
+        return _joined(list(self._pieces(key, places)))
+
+    def text(self, key: str, /, **places: Filling) -> str:
+        return "".join([piece.text for piece in self._pieces(key, places)])
+
+    def said(self, words: Filling) -> str:
+        """The text of what would fill a place."""
+        return "".join([piece.text for piece in self._filled(words, Source("framework"))])
+
+    def _pieces(self, key: str, places: Mapping[str, Filling]) -> Iterator[Piece]:
         source = Source("framework", key)
-        filled: list[Piece] = []
         for part in self._template(key):
             if isinstance(part, Slot):
-                value = places[part.name]
-                filled += (Piece(value, source),) if isinstance(value, str) else value
+                yield from self._filled(places[part.name], source)
             else:
-                filled.append(Piece(part.text, source))
-        return _joined(filled)
+                yield Piece(part.text, source)
 
-    def text(self, key: str, **places: Filling) -> str:
-        return "".join([piece.text for piece in self.pieces(key, **places)])
+    def _filled(self, value: Filling, source: Source) -> Iterator[Piece]:
+        """`source`: of a text that does not know where it comes from."""
+        match value:
+            case str():
+                yield Piece(value, source)
+            case Piece():
+                yield value
+            case Phrase(key=key, places=places):
+                yield from self._pieces(key, places)
+            case _:
+                for one in value:
+                    yield from self._filled(one, source)
 
     def _template(self, key: str) -> Template:
         found = self._parsed.get(key)
@@ -100,7 +120,7 @@ DEFAULT = Texts()
 
 
 def _pack(language: str) -> Mapping[str, str]:
-    return getattr(import_module(f"nbagent.prompt.texts.{language}"), LANGUAGES[language])
+    return getattr(import_module(f"nbagent.texts.{language}"), LANGUAGES[language])
 
 
 def _places(text: str) -> set[str]:
@@ -110,7 +130,7 @@ def _places(text: str) -> set[str]:
 def _check(key: Any, text: Any) -> None:
     if key not in ENGLISH:
         near = get_close_matches(str(key), ENGLISH, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(ENGLISH)}"
+        hint = f"did you mean {near[0]!r}?" if near else "`Texts().keys` has them all"
         raise ConfigError(f"texts: there is no text {key!r}; {hint}")
     if not isinstance(text, str) or not text.strip():
         raise ConfigError(f"texts: {key}: expected a text that is not empty, got {text!r}")

@@ -1,0 +1,1 @@
+"""Store: the journals of runs on disk, one file of checked JSON lines each."""
