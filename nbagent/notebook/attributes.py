@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from copy import copy
 from typing import Any
 
 
@@ -25,6 +26,12 @@ class NotebookAttributes(MutableMapping[str, Any]):
         """The names of the variables."""
         self._local = {name: value for name, value in (local or {}).items() if name in pulled}
         self._others = others or {}
+
+    def fork(self, copied: Callable[[Any], Any]) -> NotebookAttributes:
+        """Those of a fork: the variables are still the notebook's, its other attributes are its own."""
+        made = copy(self)
+        made._others = copied(dict(self._others))  # noqa: SLF001 - it is one of its own class
+        return made
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.pulled:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.agents.base import BaseAgent
@@ -14,12 +13,14 @@ from nbagent.messages import Piece
 from nbagent.notebook.described import place_of, prompt_options
 from nbagent.notebook.fields import AGENT, Budget, is_path
 from nbagent.notebook.look_up import look_up
-from nbagent.notebook.named_model import a, model_of
+from nbagent.notebook.named_agent import NamedAgent
+from nbagent.notebook.named_model import kind_of, model_of
 from nbagent.notebook.policy import policy
 from nbagent.notebook.providers import attributes, context, refuse_push
+from nbagent.notebook.rules import check_rules
 from nbagent.notebook.spec import OF_THE_RUN, CellSpec
-from nbagent.prompt.template import UnknownField
 from nbagent.runtime.limits import Limits
+from nbagent.texts.template import UnknownField
 from nbagent.tools.pictures import picture
 from nbagent.tools.registry import ToolRegistry
 
@@ -29,23 +30,26 @@ if TYPE_CHECKING:
     from nbagent.prompt.inputs import Inputs
 
 Namespace = Mapping[str, Any]
+_OF_CONTEXT = ("list_context_sources", "retrieve_context")
+"""Tools that ask active context providers."""
 
 
 def build(
-    cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any], given: Inputs | None = None
+    cell: Cell, *, namespace: Namespace, bind: MutableMapping[str, Any], given: Inputs | None = None, store: str = ""
 ) -> BaseAgent:
     """The agent that a cell speaks of: as it is, reconfigured, or new and then bound to its name in `bind`.
 
     A header describes the agent anew; only its conversation stays, and its model where the header names none.
-    Options without a header change what they name. `given` is what it will run with. Raises `ConfigError`, mostly
-    `CellError`, before anything has changed.
+    Options without a header change what they name. `given` is what it will run with; `store` where its runs are
+    written if the cell describes it and does not say. Raises `ConfigError`, mostly `CellError`, before anything has
+    changed.
     """
-    spec, describes = cell.spec, cell.describes
+    spec = cell.spec
     existing = find(spec.name, namespace)
-    other = existing is not None and _strategy(cell, existing) != existing.strategy
-    if existing is not None and not describes and not other and not _configures(spec):
+    other = existing is not None and strategy_of(cell, existing) != existing.strategy
+    if existing is not None and not other and not changes(cell):
         return existing
-    made, anew = _described(cell, existing, namespace, bind)
+    made, anew = _described(cell, existing, namespace, bind, store)
     if given is not None:
         _check(made, given, cell)
     if existing is None or type(existing) is not type(made):
@@ -59,7 +63,7 @@ def build(
     return existing
 
 
-def _strategy(cell: Cell, kept: BaseAgent | None) -> str:
+def strategy_of(cell: Cell, kept: BaseAgent | None) -> str:
     """What the cell says; else what the agent has."""
     return cell.strategy or (kept.strategy if kept is not None else "chat")
 
@@ -81,36 +85,34 @@ def draft(cell: Cell, namespace: Namespace, variables: MutableMapping[str, Any])
 
 
 def _described(
-    cell: Cell, existing: BaseAgent | None, namespace: Namespace, variables: MutableMapping[str, Any]
+    cell: Cell, existing: BaseAgent | None, namespace: Namespace, variables: MutableMapping[str, Any], store: str = ""
 ) -> tuple[BaseAgent, bool]:
     """An agent as the cell describes it, and whether its model is named, so that its script starts anew."""
     spec = cell.spec
     kept = None if cell.describes else existing
     refuse_push(spec, namespace)
     model, anew = model_of(spec, existing, namespace)
-    strategy: Any = _strategy(cell, kept)
+    strategy: Any = strategy_of(cell, kept)
     options: dict[str, Any] = {
         **prompt_options(cell, kept, namespace),
         **context(cell, kept, namespace),
         **policy(cell, kept, namespace),
-        "tools": _tools(cell, kept, namespace),
+        "tools": _tools(cell, kept, namespace, variables),
         "attributes": attributes(cell, existing, namespace, variables),
         "max_turns": spec.max_turns or _turns(strategy, kept),
         "max_tokens": spec.max_tokens or (kept.max_tokens if kept else None),
+        "retries": spec.retries if cell.describes else kept.retries if kept else None,
+        "math": bool(kept and kept.math) if spec.math is None else spec.math,
         "limits": limits_of(spec, kept),
         "retry": existing.retry if existing else None,
     }
+    if kept is None and spec.store is None and store:
+        options["store"] = store
     if kept is not None and cell.strategy not in (None, "react"):
         options |= _without_react(options)
-    _refuse_unknown_tools(spec, options["tools"], bool(options.get("memories") or options.get("retrievers")))
-    try:
-        return assembled(AgentSpec(spec.name, strategy, model=model, **options)), anew
-    except CellError:
-        raise
-    except ConfigError as error:
-        if cell.strategy == "react" or spec.replan:
-            raise CellError(str(error)) from None
-        raise
+    asks_context = bool(options.get("memories") or options.get("retrievers"))
+    check_rules(spec, options.get("approvals"), options["tools"], _OF_CONTEXT if asks_context else ())
+    return assembled(AgentSpec(spec.name, strategy, model=model, **options)), anew
 
 
 def _without_react(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,18 +125,6 @@ def _without_react(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_style(parts: Iterable[Any]) -> tuple[Any, ...] | None:
     return tuple([one for one in parts if not (isinstance(one, Piece) and one.source.detail == REACT)]) or None
-
-
-def _refuse_unknown_tools(spec: CellSpec, tools: ToolRegistry, asks_context: bool) -> None:
-    """Names in `allow` and `deny` that no tool has: a misspelt one would let pass what it is meant to stop."""
-    known: list[str] = [*tools.names, *(("list_context_sources", "retrieve_context") if asks_context else ())]
-    for key in ("allow", "deny"):
-        said: tuple[str, ...] = getattr(spec, key) or ()
-        for name in said:
-            if name not in known:
-                near = "".join(get_close_matches(name, known, n=1))
-                hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(known) or 'none'}"
-                raise CellError(f"{key}: the agent has no tool {name!r}; {hint}")
 
 
 def _turns(strategy: str, kept: BaseAgent | None) -> int:
@@ -150,7 +140,7 @@ def find(name: str, namespace: Namespace) -> BaseAgent | None:
     value = namespace[name]
     if not isinstance(value, BaseAgent):
         raise CellError(
-            f"the name {name!r} already holds something else ({type(value).__name__}); give the agent another name"
+            f"name: {name!r} already holds something else ({type(value).__name__}); give the agent another name"
         )
     return value
 
@@ -170,8 +160,12 @@ def agents(namespace: Namespace) -> list[str]:
     return [name for name, value in namespace.items() if isinstance(value, BaseAgent) and not name.startswith("_")]
 
 
-def _configures(spec: CellSpec) -> bool:
-    return any(getattr(spec, field) is not None for field in CellSpec.model_fields if field not in OF_THE_RUN)
+def changes(cell: Cell) -> bool:
+    """Whether the cell says how its agent is, and not only what it has to do."""
+    spec = cell.spec
+    return cell.describes or any(
+        getattr(spec, field) is not None for field in CellSpec.model_fields if field not in OF_THE_RUN
+    )
 
 
 def limits_of(spec: CellSpec, kept: BaseAgent | None) -> Limits | None:
@@ -198,27 +192,32 @@ def _image(name: str, namespace: Namespace) -> Image:
         raise CellError(f"images: {name}: {error}") from None
 
 
-def _tools(cell: Cell, kept: BaseAgent | None, namespace: Namespace) -> ToolRegistry:
+def _tools(cell: Cell, kept: BaseAgent | None, namespace: Namespace, variables: Namespace) -> ToolRegistry:
     if cell.spec.tools is None:
         return kept.own_tools if kept else ToolRegistry()
-    registry, where = ToolRegistry(), f"tools ({cell.origins['tools']})"
+    registry = ToolRegistry()
     for name in cell.spec.tools:
-        for value in _functions(_tool_named(name, cell.spec, namespace, where)):
-            try:
+        try:
+            for value in _functions(_tool_named(name, cell.spec, namespace, variables)):
                 registry.register(value)
-            except ToolDefinitionError as error:
-                raise CellError(f"{where}: {name}: {error}") from None
+        except ToolDefinitionError as error:
+            raise CellError(f"tools: {name}: {error}") from None
     return registry
 
 
-def _tool_named(name: str, spec: CellSpec, namespace: Namespace, where: str) -> Any:
-    """A variable; an agent, where `agent:` says so."""
-    value = look_up(name.removeprefix(AGENT), namespace, where)
-    if name.startswith(AGENT) and not isinstance(value, BaseAgent):
-        raise CellError(f"{where}: {name}: {name.removeprefix(AGENT)!r} is {a(value)}, not an agent")
-    if isinstance(value, BaseAgent) and name.removeprefix(AGENT) == spec.name:
-        raise CellError(f"{where}: {name}: an agent is no tool of its own")
-    return value
+def _tool_named(name: str, spec: CellSpec, namespace: Namespace, variables: Namespace) -> Any:
+    """A variable; an agent, where `agent:` says so. An agent of the notebook is known by its name from then on."""
+    path = name.removeprefix(AGENT)
+    value = look_up(path, namespace, "tools")
+    if not isinstance(value, BaseAgent):
+        if name.startswith(AGENT):
+            raise CellError(f"tools: {name}: {path!r} is {kind_of(value)}, not an agent")
+        return value
+    if path == spec.name:
+        raise CellError(f"tools: {name}: an agent is no tool of its own")
+    first = path.partition(".")[0]
+    is_local = first not in variables or variables[first] is not namespace[first]
+    return value if is_local else NamedAgent(path, variables, spec.name)
 
 
 def _functions(value: Any) -> Iterable[Callable[..., Any]]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from nbagent.errors import CellError
 from nbagent.notebook import MAGICS, STRATEGIES
+from nbagent.notebook.blame import blaming
 from nbagent.notebook.credentials import refuse_keys
 from nbagent.notebook.header import lines_of, read_header
+from nbagent.notebook.help import help_text
 from nbagent.notebook.options import parse_options, split_line_magic
 from nbagent.notebook.spec import ALIASES, OF_THE_RUN, CellSpec, read_spec
 
@@ -81,7 +83,7 @@ def parse_cell(line: str, body: str, magic: str = "agent") -> Cell:
     refuse_keys(body, 2)
     options = parse_options(line)
     if options.help is not None:
-        return Cell(CellSpec(), help=_of_magic(options.help, magic))
+        return Cell(CellSpec(), help=help_text(magic))
     lines = [(number, text) for number, text in _numbered(body) if not _NBVAL.match(text)]
     split = next((i for i, (_, text) in enumerate(lines) if text.rstrip(" \t") == "---"), None)
     header = _header(lines[:split] if split is not None else ())
@@ -92,7 +94,8 @@ def parse_cell(line: str, body: str, magic: str = "agent") -> Cell:
     if split is None:
         _refuse_wrong_line(task)
     spec, origins = read_spec(header, options.said)
-    _refuse_strategy(spec, magic)
+    with blaming(origins):
+        _refuse_strategy(spec, magic)
     numbers = tuple(number for number, _ in task) or (body.count("\n") + 2,)
     describes = any(ALIASES.get(key, key) not in OF_THE_RUN for key in header)
     text_lines = {ALIASES.get(key, key): lines_of(node) for key, node in header.items()}
@@ -106,10 +109,6 @@ def _refuse_strategy(spec: CellSpec, magic: str) -> None:
         raise CellError(f"strategy: `%%{magic}` is the strategy {means!r}; for {spec.strategy!r} begin with `%%agent`")
 
 
-def _of_magic(text: str, magic: str) -> str:
-    return text.replace("%%agent", f"%%{magic}").replace("%agent [OPTIONS]", f"%{magic} [OPTIONS]")
-
-
 _RUN = re.compile(r"\s*([^\W\d]\w*)\s+--run\s*")
 
 
@@ -118,9 +117,10 @@ def parse_line(line: str, magic: str = "agent") -> LineCell:
     refuse_keys(line, None)
     found = split_line_magic(_RUN.sub(r"--run \1", line) if _RUN.fullmatch(line) else line)
     spec, origins = read_spec({}, found.options.said)
-    _refuse_strategy(spec, magic)
-    help_text = None if found.options.help is None else _of_magic(found.options.help, magic)
-    cell = Cell(spec, found.task, help=help_text, origins=origins, magic=magic)
+    with blaming(origins):
+        _refuse_strategy(spec, magic)
+    said = None if found.options.help is None else help_text(magic)
+    cell = Cell(spec, found.task, help=said, origins=origins, magic=magic)
     return LineCell(cell, found.subcommand)
 
 

@@ -23,6 +23,12 @@ class NBAgent(Configurable):
     providers = Dict(
         help="More providers: {'mine': {'base_url': 'http://127.0.0.1:8000/v1', 'key_variable': 'MY_KEY'}}."
     ).tag(config=True)
+    store = Unicode("", help="The folder for the runs of agents that name none, such as .nbagent/runs.").tag(
+        config=True
+    )
+    live = Bool(True, help="Whether a run is shown as widgets while it goes on, where a page is there.").tag(
+        config=True
+    )
     dotenv = Bool(False, help="Whether keys are looked for in a file .env, too.").tag(config=True)
 
 
@@ -49,7 +55,7 @@ def apply(config: NBAgent, shell: InteractiveShell) -> None:
 
 def _asker(shell: InteractiveShell) -> Callable[[str], str] | None:
     """How a person is asked for a key: not at all where nobody is there (nbclient, nbval, papermill, a script)."""
-    from nbagent.notebook.show import somebody_is_there
+    from nbagent.notebook.front_end import somebody_is_there
 
     if not somebody_is_there(shell):
         return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from nbagent.agents.spec_words import DEEP, SECRET, holds_a_key, looks_like_a_key
 from nbagent.errors import CellError
 from nbagent.notebook.header import Items, Node, Scalar, Table, shorten
-from nbagent.redact import redact_by_looks
+from nbagent.notebook.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _CREDENTIAL = re.compile(
     r"(?<![a-z])keys?(?![a-z])|apikey|token(?!s)|secret|passw|passphrase|credential|(?<![a-z])pwd?(?![a-z])"
 )
-SECRET = re.compile(r"(?i)(?<![a-z0-9])(?:(?:sk|pk|rk)-|gsk_|hf_)|gh[opsu]_|github_pat|AKIA|AIza")
-_MARKS = ("‹redacted key›", "‹redacted token›", "‹redacted private key›")
 
 
 def names_a_secret(word: str) -> bool:
@@ -25,18 +23,29 @@ def names_a_secret(word: str) -> bool:
     return bool(_CREDENTIAL.search(re.sub("([a-z])(?=[A-Z])", r"\1_", word).lower()))
 
 
+_FEW = 8
+"""So many names an error lists."""
+_OF_A_REQUEST = {
+    "temperature", "top_p", "top_k", "seed", "stop", "frequency_penalty", "presence_penalty", "reasoning_effort",
+}  # fmt: skip
+"""What models take under names that everybody knows."""
+
+
 def unknown(what: str, word: str, known: Collection[str], where: str) -> CellError:
     """The error about a key or an option that does not exist. Never shows a value."""
     if SECRET.search(word) or names_a_secret(word):
         return credential(where)
-    meant = word[:100].lower().lstrip("-")
-    # `script` is in `description`, and nobody who writes the one means the other.
-    bare = {name: each for each in known if abs(len(name := each.lstrip("-")) - len(meant)) < 5}
-    near = get_close_matches(meant, bare, n=1)
-    hint = f"; did you mean `{bare[near[0]]}`?" if near else "."
+    there = f"Known: {', '.join(known)}." if len(known) <= _FEW else f"`%%agent --help` lists all {len(known)}."
+    name = word.lstrip("-").replace("-", "_")
     if " " in word:
         hint = " in the header; to send a task that contains a line `---`, begin the cell with a line `---`."
-    return CellError(f"{where}: unknown {what} {quote(word)}{hint} Known: {', '.join(known)}.")
+    elif name in _OF_A_REQUEST and len(known) > _FEW:
+        hint = f"; did you mean a parameter of the request, `params: {{{name}: …}}`?"
+    elif near := nearest(word, known):
+        hint = f"; did you mean {' or '.join(f'`{one}`' for one in near)}?"
+    else:
+        hint = "."
+    return CellError(f"{where}: unknown {what} {quote(word)}{hint} {there}")
 
 
 def credential(where: str) -> CellError:
@@ -49,25 +58,15 @@ def credential(where: str) -> CellError:
 
 def refuse_keys(text: str, first_line: int | None) -> None:
     """Raises where a text holds what is surely a key; `first_line` is its cell line, None for a magic line."""
-    if not _has_key(text):
+    if not holds_a_key(text):
         return
-    place = next((n for n, line in enumerate(text.split("\n")) if _has_key(line)), 0)
+    place = next((n for n, line in enumerate(text.split("\n")) if holds_a_key(line)), 0)
     raise credential("Magic line" if first_line is None else f"Cell line {first_line + place}")
-
-
-def _has_key(text: str) -> bool:
-    masked = redact_by_looks(text)  # the mark of a key that is known here would have another name
-    return any(masked.count(mark) > text.count(mark) for mark in _MARKS)
-
-
-_TAKES_ANYTHING = ("system", "instructions", "prompt_template")
-"""What may be any text; all other fields take names and numbers."""
 
 
 def refuse_secret(field: str, node: Node, where: str) -> None:
     """A key in the place of a name would be shown by the error that the name does not exist."""
-    looks_like_one = SECRET.search if field in ("params", "base_url") else SECRET.match
-    if field not in _TAKES_ANYTHING and any(looks_like_one(text) for text in _texts(node, deep=field == "params")):
+    if looks_like_a_key(field, _texts(node, deep=field in DEEP)):
         raise credential(where)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from nbagent.agents.base import BaseAgent
     from nbagent.notebook.cell import Cell
-    from nbagent.prompt.template import UnknownField
+    from nbagent.texts.template import UnknownField
 
 _AS_THEY_ARE = ("hide_unused_fields", "formatters", "examples_in")
 _RESOLVED = {"output": "output", "pull": "pull_keys", "push": "push_keys", "examples": "examples"}
@@ -44,7 +44,7 @@ def prompt_options(
     """
     spec, options = cell.spec, dict(kept.prompting.options) if kept else {}
     if spec.system is not None and spec.instructions is not None:
-        raise CellError("system and instructions both give the system prompt; keep one of them")
+        raise CellError("system and instructions: both give the system prompt; keep one of them")
     if spec.system is not None:
         said = text(spec.system, namespace, "system", cell.lines.get("system", ()))
         options |= {"system_prompt": said, "instructions": None}

@@ -10,9 +10,11 @@ from nbagent.models.remote import RemoteModel
 from nbagent.models.wires import anthropic, chat, responses
 from nbagent.notebook.attributes import NotebookAttributes
 from nbagent.notebook.places import located
+from nbagent.notebook.run_named import run_named
 from nbagent.notebook.show import show
 from nbagent.redact import redact
 from nbagent.views.dry import Dry, Wire, dry_bundle
+from nbagent.views.html_dry import request_section
 from nbagent.views.parameters import schema_text
 from nbagent.views.safe import visible
 from nbagent.views.trace import Trace
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from nbagent.models.wires.draft import Json
     from nbagent.request import ModelRequest
     from nbagent.runtime.result import RunResult
+    from nbagent.views.html import Section
 
 _FORMS = {
     "OpenAI, Chat Completions": chat.payload,
@@ -41,7 +44,7 @@ def shown(agent: BaseAgent, prompt: Prompt, namespace: Mapping[str, Any] | None 
     `namespace`: the notebook's, where it is to say in which cells its variables were set.
     """
     model = agent.model
-    bodies, command = tuple(wires(agent, agent.request(prompt))), f"%prompt {agent.name} TASK… --to FILE"
+    bodies, command = tuple(wires(agent, agent.request(agent.opening(prompt)))), f"%prompt {agent.name} TASK… --to FILE"
     return dry_bundle(
         Dry(agent.name, model.name, model.mode, "not sent", _placed(agent, prompt, namespace), bodies, command)
     )
@@ -91,6 +94,11 @@ def wires(agent: BaseAgent, request: ModelRequest) -> Iterator[Wire]:
         yield Wire(name, _text(payload(request, "")))
 
 
+def request_of(agent: BaseAgent, prompt: Prompt) -> Section:
+    """The request that this prompt makes, beside a run that goes on."""
+    return request_section(tuple(wires(agent, agent.request(agent.opening(prompt)))), f"%prompt {agent.name}")
+
+
 def _text(body: Json) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
@@ -104,12 +112,7 @@ def prompt_of(agent: BaseAgent, number: int | None = None) -> Prompt:
 
 
 def _run(agent: BaseAgent, number: int | None) -> RunResult:
-    run = agent.last if number is None else agent.results.get(number)
-    if run is None:
-        which = "has not run yet" if number is None else f"has no run {number}"
-        known = f"; there are {', '.join(map(str, agent.results))}" if agent.results else ""
-        raise CellError(f"agent {agent.name!r} {which}{known}; {_hint(agent)}")
-    return run
+    return run_named(agent, "" if number is None else str(number), _hint(agent))
 
 
 def _hint(agent: BaseAgent) -> str:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
 
+from nbagent.agents.spec_words import SECRET, is_environment
 from nbagent.errors import CellError
-from nbagent.notebook.credentials import SECRET, credential, quote
+from nbagent.notebook.credentials import credential, quote
 from nbagent.notebook.header import Items, Node, Scalar, Table, as_json
 
 MOST_TURNS = 10_000
@@ -135,9 +136,7 @@ def read_environment(node: Node, where: str) -> str:
     text = read_word(node, where)
     if SECRET.search(text):
         raise credential(where.partition(":")[0])
-    # A key of letters and digits is no name, whoever made it.
-    looks_like_a_key = len(text) >= 20 and "_" not in text and re.search("[0-9]", text)
-    if looks_like_a_key or not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,99}", text):
+    if not is_environment(text):
         raise CellError(f"{where} must be the name of an environment variable, such as OPENAI_API_KEY.")
     return text
 
@@ -237,6 +236,20 @@ def read_compact(node: Node, where: str) -> int | bool:
     if isinstance(node, Scalar) and node.text[:1].isdigit():
         return read_count(node, where)
     return read_switch(node, f"{where} is a number of tokens; else it")
+
+
+def read_store(node: Node, where: str) -> str | bool:
+    """A folder; the usual one for yes, False for no."""
+    if isinstance(node, Scalar) and not node.quoted and node.text.lower() in ("yes", "true", "no", "false"):
+        return read_switch(node, where) and USUAL_STORE
+    text = node.text if isinstance(node, Scalar) else ""
+    if not text.strip() or len(text.splitlines()) > 1:
+        raise CellError(f"{where} must be a folder, or yes for `{USUAL_STORE}`, or no; got {_shown(node)}.")
+    return text
+
+
+USUAL_STORE = ".nbagent/runs"
+"""The folder of stored runs, beside the notebook."""
 
 
 def is_path(text: str) -> bool:

@@ -13,15 +13,13 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from nbagent.agents.spec_words import DEEPEST, JSON_WORD, MOST_CHARACTERS
 from nbagent.errors import CellError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
     from yaml import Event, YAMLError
-
-MAX_CHARACTERS = 100_000
-MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,8 @@ def read_header(text: str, first_line: int = 2, gaps: Container[int] = ()) -> Ma
     Raises CellError on anything but one plain mapping: wrong syntax, a key twice at any depth, anchors, aliases, tags,
     more than 100,000 characters, more than 50 levels.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise CellError(f"The header has {len(text):,} characters, {MAX_CHARACTERS:,} are allowed. {_HINT}")
+    if len(text) > MOST_CHARACTERS:
+        raise CellError(f"The header has {len(text):,} characters, {MOST_CHARACTERS:,} are allowed. {_HINT}")
     import yaml
 
     lines = _Lines(text, first_line, gaps)
@@ -94,10 +92,7 @@ def as_json(node: Node) -> Any:
         case Items(nodes):
             return [as_json(item) for item in nodes]
         case Scalar(text, quoted):
-            return text if quoted or not _JSON_WORD.fullmatch(text) else _json_word(node)
-
-
-_JSON_WORD = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+            return text if quoted or not JSON_WORD.fullmatch(text) else _json_word(node)
 
 
 def _json_word(node: Scalar) -> Any:
@@ -183,8 +178,8 @@ class _Builder:
         from yaml import AliasEvent, MappingStartEvent, NodeEvent, ScalarEvent, SequenceStartEvent
 
         line = line or self.line
-        if depth > MAX_DEPTH:
-            raise self._refusal(f"a header goes {MAX_DEPTH} levels deep at most.")
+        if depth > DEEPEST:
+            raise self._refusal(f"a header goes {DEEPEST} levels deep at most.")
         if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor is not None):
             raise self._refusal("a header has no YAML aliases (`*`) and anchors (`&`); to begin a text so, quote it.")
         if getattr(event, "tag", None) is not None:

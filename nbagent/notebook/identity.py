@@ -35,6 +35,12 @@ class CellIdentity:
         return request, runs, (cell, runs)
 
 
+def running_cell(shell: object) -> tuple[str, str]:
+    """The cell that runs now, and the request that runs it; empty where there is none."""
+    parent = _parent(shell)
+    return parent.get("metadata", {}).get("cellId") or "", parent.get("header", {}).get("msg_id", "")
+
+
 def _parent(shell: object) -> Mapping[str, Any]:
     """The request that runs now, as Jupyter's message; empty in a plain IPython."""
     get_parent = getattr(shell, "get_parent", None)

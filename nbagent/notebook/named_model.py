@@ -42,7 +42,7 @@ def model_of(spec: CellSpec, existing: BaseAgent | None, namespace: Namespace) -
         _refuse_settings(spec, "a script takes no settings of a model")
         if existing is None or not isinstance(existing.model, ScriptedLLM):
             raise CellError(
-                f"agent {spec.name!r} has no script yet: write `script:` with its replies above a line `---`"
+                f"model: agent {spec.name!r} has no script yet: write `script:` with its replies above a line `---`"
             )
         return existing.model, True
     if spec.model is None and existing is not None and not any(getattr(spec, field) for field in _OF_THE_MODEL):
@@ -69,7 +69,7 @@ def _model_variable(spec: CellSpec, namespace: Namespace) -> Model | None:
     if isinstance(value, type) or not isinstance(value, Model):
         if providers.get(named) is not None or named == "test":
             return None
-        raise CellError(f"model: {named!r} is {a(value)}, not a model; {_HOW_TO}")
+        raise CellError(f"model: {named!r} is {kind_of(value)}, not a model; {_HOW_TO}")
     _refuse_settings(spec, f"the variable {named!r} holds a model already, with its own settings")
     return value
 
@@ -79,6 +79,8 @@ def _opened(spec: CellSpec, existing: BaseAgent | None) -> Model:
     from nbagent.models.opening import open_model  # not for scripted cells: the first one is felt
     from nbagent.models.providers import providers
 
+    if spec.model == "test":
+        _refuse_settings(spec, "the model test sends nothing")
     asked = _asked(spec, existing)
     if asked.model is None and asked.base_url is None and not providers.default_model:
         raise CellError(f"agent {spec.name!r} has no model yet: {_HOW_TO}")
@@ -90,7 +92,7 @@ def _opened(spec: CellSpec, existing: BaseAgent | None) -> Model:
     except ConfigError as error:
         if isinstance(error, MissingKey) and spec.skip_without_key:
             raise  # the cell knows what to do about it
-        raise CellError(f"model {asked.model or asked.base_url or providers.default_model}: {error}") from None
+        raise CellError(f"model: {asked.model or asked.base_url or providers.default_model}: {error}") from None
 
 
 def _asked(spec: CellSpec, existing: BaseAgent | None) -> Opened:
@@ -121,10 +123,10 @@ def _script(script: tuple[ScriptEntry, ...] | str, namespace: Namespace) -> Mode
         return value
     if isinstance(value, list | tuple):
         return ScriptedLLM(cast("list[Entry]", value))
-    raise CellError(f"script: {script!r} is {a(value)}; expected a list of replies or a ScriptedLLM")
+    raise CellError(f"script: {script!r} is {kind_of(value)}; expected a list of replies or a ScriptedLLM")
 
 
-def a(value: object) -> str:
+def kind_of(value: object) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else f"of type {type(value).__name__}"
 
 

@@ -12,9 +12,11 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from nbagent.agents.spec_words import FORK_AT, RESERVED
 from nbagent.errors import CellError
 from nbagent.notebook.credentials import unknown
-from nbagent.notebook.spec import RESERVED, CellSpec, flag, written
+from nbagent.notebook.help import help_text
+from nbagent.notebook.spec import COMPARING, DECIDING, STORED, CellSpec, flag, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +47,7 @@ class LineMagic:
 
 def parse_options(line: str) -> Options:
     """The options of `%%agent`. Raises CellError; never exits, never prints."""
-    return _parse([word for word, _ in _words(line)])
+    return _parse(words_of(line))
 
 
 def split_line_magic(line: str) -> LineMagic:
@@ -54,7 +56,9 @@ def split_line_magic(line: str) -> LineMagic:
     word, rest = _first_word(found.task)
     if found.options.help is not None or "name" in found.options.said or word not in RESERVED:
         return _named(found)
-    after = _named(_split(rest))
+    if word in STORED or word in COMPARING or (word == "fork" and FORK_AT.match(rest)):
+        return LineMagic(found.options, rest, word)
+    after = _named(_split(_apart(rest) if word == "view" else rest), with_options=word in DECIDING)
     return LineMagic(Options({**found.options.said, **after.options.said}, after.options.help), after.task, word)
 
 
@@ -63,8 +67,8 @@ def _split(line: str) -> LineMagic:
     return LineMagic(_parse(words), rest)
 
 
-def _named(found: LineMagic) -> LineMagic:
-    """Takes the agent's name from the task, where no option gave it."""
+def _named(found: LineMagic, *, with_options: bool = False) -> LineMagic:
+    """Takes the agent's name from the task, where no option gave it. `with_options`: some may stand behind it."""
     word, task = _first_word(found.task)
     if found.options.help is not None or "name" in found.options.said or not word:
         return found
@@ -72,9 +76,22 @@ def _named(found: LineMagic) -> LineMagic:
         raise CellError("Magic line: `%agent` begins with the agent's name, then the task: `%agent agent What's up?`.")
     words = task.split()
     option = [w for w in words[:1] if re.match("--?[A-Za-z]", w)] + [w for w in words[-1:] if w in _SPELLINGS]
-    if option:
+    if option and not with_options:
         raise CellError(f"Magic line: `{option[0]}` stands behind the name; options of `%agent` stand before it.")
     return LineMagic(Options({**found.options.said, "name": word}), task)
+
+
+_RUN = re.compile(r"(^|\s)([^\W\d]\w*)(?:@|-(?=\d))(\S+)\s*$")
+
+
+def _apart(text: str) -> str:
+    """A run's name with a blank before its `@`; `bot-3` is the id of a run of `bot`."""
+    found = _RUN.search(text)
+    if found is None:
+        return text
+    name, which = found[2], found[3]
+    run = which if text[found.end(2)] == "@" else f"{name}-{which}"
+    return f"{text[: found.start(2)]}{name} @{run}"
 
 
 def _first_word(text: str) -> tuple[str, str]:
@@ -95,6 +112,11 @@ def _words(line: str) -> Iterator[tuple[str, int]]:
             "Magic line: a quote is opened and never closed, or the line ends with `\\`. "
             "Put a text with an apostrophe into double quotes."
         ) from None
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a part of the line, without their quotes. Raises CellError for a quote that is never closed."""
+    return [word for word, _ in _words(text)]
 
 
 def _leading_options(line: str) -> tuple[list[str], str]:
@@ -151,7 +173,7 @@ def _parse(words: Sequence[str]) -> Options:
     options, others = _parser().parse_known_args(words)
     given: dict[str, list[str] | bool | None] = vars(options)
     if given.pop("help"):
-        return Options({}, _help())
+        return Options({}, help_text())
     said = {field: values for field, values in given.items() if isinstance(values, list)}
     for word in others:
         if word.startswith("-"):
@@ -169,27 +191,3 @@ def _only(field: str, values: list[str]) -> str:
             "blanks into quotes."
         )
     raise CellError(f"Magic line: `{flag(field)}` is given {len(values)} times; keep one.")
-
-
-def _help() -> str:
-    """The same text with every version of Python and every width of terminal."""
-    lines = [f"  {'-h, --help':<24}this text"]
-    for field, info in CellSpec.model_fields.items():
-        how = written(field)
-        spellings = ", ".join(word for word in (how.short, flag(field)) if word)
-        if how.placeholder:
-            spellings += f" {how.placeholder}"
-        lines.append(f"  {spellings:<24}{info.description}")
-    return _HELP + "\n".join(lines)
-
-
-_HELP = """\
-%%agent [NAME] [OPTIONS]
-header: YAML, with the names of the options as keys (max_turns: 5)
----
-task; {{name}} inserts a variable of the notebook
-
-%agent [OPTIONS] NAME TASK… runs one turn, %agent reset NAME starts over.
-Without the line --- the whole cell is the task. Options win over the header.
-
-"""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nbagent.agents.guardrail import guardrails_of
+from nbagent.agents.hook import hooks_of
 from nbagent.errors import CellError, ConfigError
 from nbagent.notebook.look_up import look_up
-from nbagent.prompt.texts.pack import Texts
+from nbagent.notebook.rules import approvals_of, permissions_of
+from nbagent.texts.pack import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
     from nbagent.notebook.spec import CellSpec
 
 _NAMED = ("input_guardrails", "output_guardrails", "hooks")
-_KEPT = ("permissions", "tool_retriever", "session_store", "scope", "description", "hooks", "compact")
+_KEPT = (
+    "permissions", "tool_retriever", "session_store", "scope", "description", "hooks", "compact",
+    "approvals", "decide", "store",
+)  # fmt: skip
 
 
 def policy(cell: Cell, kept: BaseAgent | None, namespace: Mapping[str, Any], *, names: bool = False) -> dict[str, Any]:
@@ -33,13 +39,29 @@ def policy(cell: Cell, kept: BaseAgent | None, namespace: Mapping[str, Any], *, 
         options["description"] = spec.description
     if spec.compact is not None:
         options["compact"] = spec.compact
+    if spec.store is not None:
+        options["store"] = spec.store or None
     for name in _NAMED:
         if (said := getattr(spec, name)) is not None:
-            where = f"{name} ({cell.origins[name]})"
-            options[name] = [one if names else look_up(one, namespace, where) for one in said]
-    if spec.allow is not None or spec.deny is not None:
-        options["permissions"] = _permissions(spec)
+            options[name] = [one if names else _looked_up(one, namespace, name) for one in said]
+    if spec.allow is not None:
+        options["permissions"] = permissions_of(spec.allow, kept)
+    if spec.approve is not None or spec.auto is not None or spec.deny is not None:
+        options["approvals"] = approvals_of(spec, kept)
     return options
+
+
+def _looked_up(name: str, namespace: Mapping[str, Any], key: str) -> Any:
+    """The variable. Raises CellError with its name where it cannot be what the key says."""
+    value = look_up(name, namespace, key)
+    try:
+        if key == "hooks":
+            hooks_of([value])
+        else:
+            guardrails_of(key, [value])
+    except ConfigError as error:
+        raise CellError(f"{key}: {name}: {str(error).removeprefix(f'{key}: ')}") from None
+    return value
 
 
 def _texts(spec: CellSpec, kept: BaseAgent | None) -> Texts | None:
@@ -47,16 +69,4 @@ def _texts(spec: CellSpec, kept: BaseAgent | None) -> Texts | None:
         return kept.texts if kept else None
     before = kept.texts if kept else Texts()
     said = before.overrides if spec.texts is None else spec.texts
-    try:
-        return Texts(spec.language or before.language, said)
-    except ConfigError as error:
-        raise CellError(str(error)) from None
-
-
-def _permissions(spec: CellSpec) -> Any:
-    from nbagent.tools.permissions import ToolPermissions
-
-    try:
-        return ToolPermissions(allow=spec.allow, deny=spec.deny or ())
-    except ConfigError as error:
-        raise CellError(str(error)) from None
+    return Texts(spec.language or before.language, said)

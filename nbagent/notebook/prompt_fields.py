@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.errors import CellError
+from nbagent.notebook.credentials import quote
 from nbagent.notebook.fields import is_path, read_text, read_variable, strict_json
 from nbagent.notebook.header import Items, Node, Scalar, Table, as_json, lines_of
+from nbagent.prompt.output import type_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,15 +81,24 @@ def _declared(node: Node, where: str) -> Any:
     match node:
         case Scalar(text) if text.strip():
             return CellText(text, lines_of(node))
-        case Table({"type": Scalar(kind), "description": Scalar(text) as said} as entries) if len(entries) == 2:
-            return kind, CellText(text, lines_of(said))
-        case Table({"type": Scalar(kind)} as entries) if len(entries) == 1:
-            return kind
+        case Table({"type": Scalar() as kind, "description": Scalar(text) as said} as entries) if len(entries) == 2:
+            return _kind(kind, where), CellText(text, lines_of(said))
+        case Table({"type": Scalar() as kind} as entries) if len(entries) == 1:
+            return _kind(kind, where)
         case _:
             raise CellError(
                 f"{where} must be a description, a type such as `int` or `list[str]`, or "
                 "`{type: int, description: from 0 to 100}` (in braces, a text with a comma needs quotes)."
             )
+
+
+def _kind(node: Scalar, where: str) -> str:
+    if type_named(node.text) is None:
+        raise CellError(
+            f'{where}: the type must be one such as `int`, `list[str]`, `str | None`, `Literal["a", "b"]`; got '
+            f"{quote(node.text)}."
+        )
+    return node.text
 
 
 def read_formatters(node: Node, where: str) -> str | tuple[str, ...]:

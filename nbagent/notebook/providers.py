@@ -6,9 +6,10 @@ from collections import ChainMap
 from typing import TYPE_CHECKING, Any
 
 from nbagent.agents.base import BaseAgent
-from nbagent.errors import CellError
+from nbagent.errors import CellError, ConfigError
 from nbagent.notebook.attributes import NotebookAttributes
 from nbagent.notebook.look_up import look_up
+from nbagent.prompt.context.info import read_provider
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -47,15 +48,21 @@ def context(cell: Cell, kept: BaseAgent | None, namespace: Mapping[str, Any]) ->
     options = kept.prompting.context.options if kept else {}
     if cell.spec.context is None:
         return options
-    where = f"context ({cell.origins['context']})"
-    providers = [_provider(look_up(name, namespace, where)) for name in cell.spec.context]
+    providers = [_provider(name, namespace) for name in cell.spec.context]
     memories = [one for one in providers if hasattr(one, "get_messages") or hasattr(one, "insert")]
     retrievers = [one for one in providers if not any(one is each for each in memories)]
     return options | {"memories": memories, "retrievers": retrievers}
 
 
-def _provider(value: Any) -> Any:
-    """A context provider; of an MCP server its resources."""
-    if hasattr(value, "get_blocks") or not callable(resources := getattr(value, "resources", None)):
+def _provider(name: str, namespace: Mapping[str, Any]) -> Any:
+    """A context provider; of an MCP server its resources. Raises CellError for what is neither."""
+    value = look_up(name, namespace, "context")
+    if not hasattr(value, "get_blocks") and callable(resources := getattr(value, "resources", None)):
+        return resources()
+    if hasattr(value, "get_messages") or hasattr(value, "insert"):
         return value
-    return resources()
+    try:
+        read_provider(value)
+    except ConfigError as error:
+        raise CellError(f"context: {name}: {error}") from None
+    return value

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import sys
-from itertools import count
+from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from IPython.core.displaypub import CapturingDisplayPublisher
 
 from nbagent.events import Event, RunStarted, StepStarted, StreamEvent, Waiting, is_fleeting
+from nbagent.notebook.front_end import somebody_is_there, take_away
+from nbagent.notebook.identity import running_cell
+from nbagent.notebook.live import LiveView
+from nbagent.notebook.live_style import SHADOW
+from nbagent.notebook.panel import Unanswered, answer, answer_in_words, answer_now
+from nbagent.notebook.root import Root
+from nbagent.notebook.spot import Spot
+from nbagent.runtime.capture import overheard
+from nbagent.tools.failure import headline
 from nbagent.views.bundle import bundle, figures
 from nbagent.views.safe import visible
 from nbagent.views.words import waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from IPython.core.interactiveshell import InteractiveShell
 
+    from nbagent.messages import Prompt
+    from nbagent.notebook.panel import Question
     from nbagent.runtime.result import RunResult
+    from nbagent.views.html import Section
+
+T = TypeVar("T")
 
 
 def show(shell: InteractiveShell, data: dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
@@ -26,74 +41,182 @@ def show(shell: InteractiveShell, data: dict[str, Any], metadata: dict[str, Any]
 
 
 SHARE = 10
-"""So many times as long as it takes to show a run that goes on, it is not shown again: ten steps in a blink are not."""
+"""So many times as long as it takes to save a run that goes on, it is not saved again: ten steps in a blink are not."""
+SAVED_EVERY = 5.0
+"""Seconds after which a run that goes on is saved again, where widgets show it: a kernel may be killed."""
+SAVED_FLOW = 50_000
+"""Characters a second that this may take in the long run."""
 
 
 class Output:
-    """The one output of a run. To whoever is there it shows the steps of a plan or a reflection while they are done,
-    and that a failed model call waits to be tried again."""
+    """The one output of a run. Whoever is there sees it as widgets while it goes on; a terminal says that a failed
+    model call waits to be tried again."""
 
-    def __init__(self, shell: InteractiveShell, *, quiet: bool) -> None:
+    def __init__(
+        self, shell: InteractiveShell, *, quiet: bool, live: bool = True, stop: Callable[[], object] | None = None,
+        request: Callable[[Prompt], Section] | None = None,
+    ) -> None:  # fmt: skip
+        """`live`: whether widgets may show it while it goes on; `stop`, `request`: see `LiveView`."""
         self._shell = shell
-        self._watched = not quiet and somebody_is_there(shell)
-        self._changes = self._watched and getattr(shell, "kernel", None) is not None
-        """Whether what was displayed can be displayed anew; a terminal would show both."""
         self._quiet = quiet
-        self._id = ""
+        self._watched = not quiet and somebody_is_there(shell)
+        self._changes = self._watched and _is_page(shell)
+        """Whether what was displayed can be displayed anew; a terminal would show both."""
+        self._spot, self._beside = Spot(shell), Spot(shell)
+        """The run, and below it what is saved meanwhile, or the buttons of a run whose cell has ended."""
+        # A cell with an id is one of a notebook. A console shows no widgets, and nothing of what changes.
+        self._is_live = live and self._changes and bool(running_cell(shell)[0])
+        self._stop, self._request = stop, request
+        self._live: LiveView | None = None
+        self._root = Root(shell, self._spot if self._is_live else self._beside)
+        self._is_left = False
         self._events: list[Event] = []
         self._next = 0.0
-        """When a run that goes on may be shown again."""
+        """When a run that goes on may be saved again."""
+        self._saved = 0
+        """How many events there were when it was."""
 
     def take(self, event: StreamEvent) -> None:
         """Looks at what happens."""
         if not self._watched:
             return
-        if isinstance(event, Waiting):
-            self._publish({"text/plain": waiting(event)})
-        elif not is_fleeting(event):
-            if isinstance(event, RunStarted):  # of a plan that is gone on with, everything comes again
-                self._events.clear()
+        if isinstance(event, RunStarted):  # of a run that is gone on with, everything comes again
+            self._events.clear()
+        if not is_fleeting(event):
             self._events.append(event)  # pyright: ignore[reportArgumentType]  # what is not fleeting is in the journal
-            if isinstance(event, StepStarted) and self._changes and monotonic() > self._next:
-                began = monotonic()
-                self._publish(dict(bundle(self._events)))
-                self._next = monotonic() + SHARE * (monotonic() - began)
+        if self._is_live:
+            with self._kept_going():
+                self._take_live(event)
+        elif isinstance(event, Waiting) and not self._is_left:
+            self._spot.put({"text/plain": waiting(event)})
+        elif isinstance(event, StepStarted) and self._changes and monotonic() > self._next:
+            self._save(self._spot)
 
-    async def ask(self, result: RunResult, steps: Sequence[str]) -> tuple[str, ...] | None:
-        """What is to be done with a plan that waits: its steps, as they are now; None to leave it, or headless."""
-        if not self._changes:
-            return None
-        from nbagent.notebook.live_plan import LivePlan
+    def _take_live(self, event: StreamEvent) -> None:
+        if self._live is not None:
+            self._live.take(event)
+        else:
+            self._live = live = LiveView(self._stop, self._request, self._save_now_and_then)
+            live.take(event)
+            live.flush()
+            self._root.open(live.widgets, bundle(self._events))
+            self._next, self._saved = monotonic() + SAVED_EVERY, len(self._events)
+            live.begin()
+        self._save_now_and_then()
 
-        shown = dict(bundle(result.events))
-        live = LivePlan(shown["text/html"], steps)
-        self._publish({"text/plain": shown["text/plain"], **live.view})
-        try:
-            return await live.decision()
-        finally:
-            self._publish(shown)
-            live.close()
+    def _save_now_and_then(self) -> None:
+        if len(self._events) != self._saved and monotonic() > self._next:
+            self._save(self._beside)
 
-    def end(self, result: RunResult) -> None:
-        """The run in the place of what was shown so far, then each image that a tool returned."""
-        if self._quiet:
+    def _save(self, spot: Spot) -> None:
+        """Shows the run so far, as it would be saved."""
+        began, data = monotonic(), dict(bundle(self._events))
+        if spot is self._beside:
+            data["text/html"] = f'<div class="{SHADOW}">{data["text/html"]}</div>'
+        spot.put(data)
+        self._saved, now = len(self._events), monotonic()
+        pause = SAVED_EVERY + len(data["text/html"]) / SAVED_FLOW if self._is_live else 0.0
+        self._next = now + max(pause, SHARE * (now - began))
+
+    @contextmanager
+    def overhearing(self) -> Generator[None]:
+        """While the body runs, what tools print is shown while they print it."""
+        if not self._is_live:
+            yield
             return
-        data = dict(bundle(result.events))
-        self._publish(data) if self._id else show(self._shell, data)
+        with overheard(self._print):
+            yield
+
+    def _print(self, at: Sequence[int], text: str) -> None:
+        if self._live is not None:
+            with self._kept_going():
+                self._live.print(at, text)
+
+    @contextmanager
+    def _kept_going(self) -> Generator[None]:
+        """What cannot be drawn does not end a run: it ends the widgets, and the run goes on without."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            self._shell.log.error("nbagent: the run cannot be shown while it goes on: %s", headline(error))  # pyright: ignore[reportUnknownMemberType]
+            self._end_live({"text/plain": "This run goes on, and is shown when it has ended."})
+
+    async def ask(self, question: Question[T]) -> T | Unanswered:
+        """What a person decides who has the run so far before them. A quiet run asks nobody."""
+        return await answer(self._shell, question, self._root) if self.pause() else Unanswered.NOBODY
+
+    def ask_now(self, question: Question[T]) -> T | Unanswered:
+        """The same where nothing can be awaited."""
+        return answer_now(self._shell, question) if self.pause() else Unanswered.NOBODY
+
+    def ask_in_words(self, question: Question[T]) -> T | Unanswered:
+        """The same where it was said that `input()` is to ask, whoever is there."""
+        self.pause()
+        return answer_in_words(question)
+
+    def pause(self) -> bool:
+        """Shows the run so far, and saves it. Whether somebody watches."""
+        if self._live is not None and self._events:
+            self._live.flush()
+            self._save(self._beside)
+        elif self._changes and self._events:
+            self._spot.put(dict(bundle(self._events)))
+        return self._watched
+
+    def leave(self) -> Root:
+        """The cell ends, and there is a question all the same: gives where it is asked, below the run so far."""
+        self._end_live(dict(bundle(self._events)))
+        self._is_left = True
+        self._root = Root(self._shell, self._beside)
+        self._root.outlive()
+        return self._root
+
+    def _end_live(self, data: dict[str, Any]) -> None:
+        """What stays, in the place of the widgets."""
+        if self._live is not None:
+            self._live.end()
+            if not self._root.is_open:
+                take_away(*self._live.widgets)
+        if self._root.is_open:
+            self._root.become(data)
+            if self._beside.is_used:
+                self._beside.put({})
+        elif self._changes and self._events:
+            self._spot.put(data)
+        self._live, self._is_live = None, False
+
+    def end(self, result: RunResult | None, shown: dict[str, str] | None = None) -> None:
+        """The run in the place of what was shown so far, then each image that a tool returned; what a question has left
+        goes, unless it outlives the cell. None: the run did not even begin. `shown`: what is shown in its place."""
+        if not self._is_left:
+            self._root.close()
+        if self._quiet or result is None:
+            self._end_live(dict(bundle(self._events)) if self._events else {})
+            return
+        try:
+            data: dict[str, Any] = dict(shown or bundle(result.events))
+        except BaseException:  # whatever it is, no widget goes on
+            self._end_live({"text/plain": "This run could not be drawn; its result has all of it."})
+            raise
+        if self._root.is_open:
+            self._end_live(data)
+        elif self._spot.is_used:
+            self._spot.put(data)
+        else:
+            show(self._shell, data)
+        self.end_figures(result)
+
+    def end_figures(self, result: RunResult) -> None:
+        """The images alone."""
         for image in figures(result.events):
             show(self._shell, {image.media_type: image.data, "text/plain": visible(image.caption) or "figure"})
 
-    def _publish(self, data: dict[str, Any]) -> None:
-        """Into an output that can be changed: its id is not saved with it."""
-        update, self._id = bool(self._id), self._id or f"nbagent-{next(_numbers)}"
-        shell: Any = self._shell
-        shell.display_pub.publish(data, transient={"display_id": self._id}, update=update)
+    def end_again(self, result: RunResult) -> None:
+        """The same of a run that has gone on after its cell: what would be displayed besides is lost by then."""
+        if self._spot.is_used:
+            self._spot.put(dict(bundle(result.events)))
 
 
-_numbers = count(1)
-
-
-def somebody_is_there(shell: InteractiveShell) -> bool:
-    """Whether a person watches: not under nbclient, nbval, papermill or in a script."""
-    kernel: Any = getattr(shell, "kernel", None)
-    return bool(getattr(kernel, "_allow_stdin", False)) if kernel else bool(sys.stdin and sys.stdin.isatty())
+def _is_page(shell: InteractiveShell) -> bool:
+    """Whether what is displayed goes to a front end, not into a variable (`%%capture`)."""
+    return getattr(shell, "kernel", None) is not None and not isinstance(shell.display_pub, CapturingDisplayPublisher)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from nbagent.agents.spec_words import RESERVED
 from nbagent.errors import CellError
 from nbagent.notebook.credentials import refuse_secret, unknown
+from nbagent.notebook.decisions import CellDecisions, OnApproval, read_decisions, read_on_approval
 from nbagent.notebook.fields import (
     MOST_TURNS,
     Budget,
@@ -23,6 +25,7 @@ from nbagent.notebook.fields import (
     read_names,
     read_params,
     read_seconds,
+    read_store,
     read_strategy,
     read_switch,
     read_text,
@@ -44,18 +47,19 @@ from nbagent.notebook.prompt_fields import (
     read_output,
     read_place,
 )
+from nbagent.notebook.rules import CellRule, read_rules
 from nbagent.notebook.script import ScriptEntry, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# fmt: off
-RESERVED = frozenset({
-    "list", "show", "reset", "help", "undo", "fork", "clear", "approve", "reject", "resume", "pending", "runs", "view",
-    "compare", "freeze", "diff", "requests", "verify", "chaos", "export", "lint", "doctor", "status", "next",
-})
-# fmt: on
-"""Subcommands of `%agent`, now or later; no agent has such a name."""
+DECIDING = frozenset({"pending", "approve", "reject", "answer", "stop", "revoke", "discard"})
+"""Subcommands of `%agent` about runs that wait for a decision. Their options stand behind the name."""
+
+COMPARING = frozenset({"compare"})
+"""Subcommands of `%agent` about runs beside each other: several names follow."""
+STORED = frozenset({"runs", "resume"})
+"""Subcommands of `%agent` about runs on disk; no agent's name follows them, and their options stand at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +113,14 @@ class CellSpec(BaseModel):
     allow: Annotated[tuple[str, ...] | None, Written(read_words, "NAMES")] = Field(
         default=None, description="of its tools, the only ones that may be called"
     )
-    deny: Annotated[tuple[str, ...] | None, Written(read_words, "NAMES")] = Field(
-        default=None, description="of its tools, those that may not be called"
+    deny: Annotated[tuple[CellRule, ...] | None, Written(read_rules, "RULES")] = Field(
+        default=None, description="tools and calls that never run: delete_*,pay(amount > 1000)"
+    )
+    approve: Annotated[tuple[CellRule, ...] | None, Written(read_rules, "RULES")] = Field(
+        default=None, description="calls that wait for a person: search,pay(amount > 100),mcp:*,all"
+    )
+    auto: Annotated[tuple[CellRule, ...] | None, Written(read_rules, "RULES")] = Field(
+        default=None, description="calls that run without asking, whatever the tool says of itself"
     )
     description: Annotated[str | None, Written(read_text, "TEXT")] = Field(
         default=None, description="what it is good at, for agents that may call it"
@@ -169,6 +179,9 @@ class CellSpec(BaseModel):
     texts: Annotated[dict[str, str] | None, Written(read_texts, "JSON")] = Field(
         default=None, description="single ones of these texts, by their key"
     )
+    math: Annotated[bool | None, Written(read_switch, None)] = Field(
+        default=None, strict=True, description="typeset paragraphs $$…$$ of the answer"
+    )
     scope: Annotated[str | None, Written(read_word, "NAME")] = Field(
         default=None, description="which of the agent's conversations the run goes on with"
     )
@@ -199,6 +212,16 @@ class CellSpec(BaseModel):
     timeout: Annotated[float | None, Written(read_seconds, "SECONDS")] = Field(
         default=None, description="how long a run may take"
     )
+    store: Annotated[str | bool | None, Written(read_store, "FOLDER")] = Field(
+        default=None, description="where its runs are written, to go on after a restart; yes: .nbagent/runs"
+    )
+    decisions: Annotated[CellDecisions | None, Written(read_decisions, "JSON")] = Field(
+        default=None,
+        description='about calls that wait, in their order: \'["approve", {"reject": "no"}]\', or a file',
+    )
+    on_approval: Annotated[OnApproval | None, Written(read_on_approval, "WAY")] = Field(
+        default=None, description="who decides otherwise: wait (whoever is there), input, suspend or deny"
+    )
     images: Annotated[tuple[str, ...] | None, Written(read_images, "PATHS")] = Field(
         default=None, description="pictures shown with the task: files, or figures of the notebook"
     )
@@ -222,9 +245,10 @@ class CellSpec(BaseModel):
     )
 
 
-OF_THE_RUN = frozenset(
-    {"name", "images", "inputs", "out", "quiet", "skip_without_key", "dry", "scope", "retries", "propose", "run"}
-)
+OF_THE_RUN = frozenset({
+    "name", "images", "inputs", "out", "quiet", "skip_without_key", "dry", "scope", "retries", "propose", "run",
+    "decisions", "on_approval",
+})  # fmt: skip
 """What is said of one run, and not of the agent."""
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from nbagent.agents.spec import AgentSpec
+from nbagent.agents.spec import OF_THE_MODEL, AgentSpec
 from nbagent.messages import Piece
+from nbagent.notebook.blame import blaming
 from nbagent.notebook.build import limits_of
 from nbagent.notebook.cell import parse_cell
 from nbagent.notebook.described import prompt_options
 from nbagent.notebook.named_model import script_of
 from nbagent.notebook.policy import policy
-from nbagent.prompt.template import Slot, escaped
+from nbagent.texts.template import Slot, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from nbagent.notebook.cell import Cell
 
 _MAGIC = re.compile(r"%%(agent|plan|reflect)(?:[ \t]+([^\n]*))?(?:\n|$)")
-_AS_THEY_ARE = ("max_turns", "max_tokens", "hide_unused_fields", "scope", "model")
+_AS_THEY_ARE = ("max_turns", "max_tokens", "retries", "hide_unused_fields", "math", "scope", "model", *OF_THE_MODEL)
 
 
 def read_spec(text: str, namespace: Mapping[str, Any] | None = None) -> AgentSpec:
@@ -37,7 +38,8 @@ def read_spec(text: str, namespace: Mapping[str, Any] | None = None) -> AgentSpe
         body = text[found.end() :]
         has_header = any(line.rstrip(" \t") == "---" for line in body.split("\n"))
         cell = parse_cell(found[2] or "", body if has_header else f"---\n{body}", found[1])
-    return _spec(cell, namespace or {})
+    with blaming(cell.origins):
+        return _spec(cell, namespace or {})
 
 
 def _spec(cell: Cell, namespace: Mapping[str, Any]) -> AgentSpec:

@@ -43,6 +43,8 @@ class Block:
     """Whether it is the head of what follows, though it is no section."""
     depth: int = 0
     """How many runs it is inside of."""
+    is_whole: bool = False
+    """Whether nothing of it is ever cut short."""
 
     @property
     def is_heading(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from nbagent.views import words
 
@@ -23,8 +23,22 @@ WHOLE = 200
 """So many turns of a run are whole, with those of runs inside. First and last turns are whole in any case."""
 LINES = 40
 """In about so many lines stand the others."""
-_STEPS = 50
-"""So many steps of a workflow are as near to its ends as one turn is to those of a conversation."""
+
+
+class Near(NamedTuple):
+    """How much is whole."""
+
+    turns: int
+    """So many turns."""
+    steps: int
+    """So many steps of a workflow are as near to its ends as one turn is to those of a conversation."""
+    open: int
+    """So many steps that have not begun have a line of their own."""
+
+
+FULL, BRIEF = Near(WHOLE, 50, 100), Near(12, 3, 6)
+LESS = (Near(100, 25, 50), Near(50, 12, 24), Near(24, 6, 12), BRIEF, Near(4, 1, 2))
+"""Of an output that is still too large, what is tried one after another."""
 
 Item = TypeVar("Item")
 
@@ -42,16 +56,18 @@ class Budget:
     whole: int
     group: int
     """How many of the others share a line."""
+    open: int
+    """How many steps that have not begun have a line of their own."""
 
     @classmethod
-    def of(cls, trace: Trace) -> Budget:
+    def of(cls, trace: Trace, near: Near = FULL) -> Budget:
         ranks: dict[int, int] = {}
-        turns = list(_of_run(trace, 0, ranks))
+        turns = list(_of_run(trace, 0, ranks, near.steps))
         counts = Counter(rank for _, rank in turns)
-        most = _most(counts)
+        most = _most(counts, near.turns)
         whole = sum(number for rank, number in counts.items() if rank <= most)
         others = sum(around <= most < rank for around, rank in turns)
-        return cls(ranks, most, len(turns), whole, max(-(-others // LINES), 1))
+        return cls(ranks, most, len(turns), whole, max(-(-others // LINES), 1), near.open)
 
     def holds(self, item: Turn | Step) -> bool:
         """Whether it is whole."""
@@ -79,23 +95,23 @@ def _called(turns: Sequence[Turn]) -> set[str]:
     return {call.asked.name for turn in turns for call in turn.calls}
 
 
-def _most(counts: Counter[int]) -> int:
+def _most(counts: Counter[int], whole: int) -> int:
     total, most = 0, 0
     for rank in sorted(counts):
         total += counts[rank]
-        if total > WHOLE and rank > 1:
+        if total > whole and rank > 1:
             break
         most = rank
     return most
 
 
-def _of_run(trace: Trace, around: int, ranks: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """Ranks all turns of a run. Gives the rank of what is around each, and its own."""
-    yield from _of_turns(trace.turns, around, ranks)
+def _of_run(trace: Trace, around: int, ranks: dict[int, int], near: int) -> Iterator[tuple[int, int]]:
+    """Ranks all turns of a run. Gives the rank of what is around each, and its own. `near`: as `Near.steps`."""
+    yield from _of_turns(trace.turns, around, ranks, near)
     places = _places(trace.steps)
     for step in trace.steps:
-        ranks[id(step)] = rank = max(around, places.get(_unit(step), 0) // _STEPS)
-        yield from _of_turns(step.turns, rank, ranks)
+        ranks[id(step)] = rank = max(around, places.get(_unit(step), 0) // near)
+        yield from _of_turns(step.turns, rank, ranks, near)
 
 
 def _places(steps: Sequence[Step]) -> dict[int, int]:
@@ -111,13 +127,13 @@ def _unit(step: Step) -> int:
     return 0 if step.kind in ("compact", "plan", "synthesize", "draft") else step.number
 
 
-def _of_turns(turns: Sequence[Turn], around: int, ranks: dict[int, int]) -> Iterator[tuple[int, int]]:
+def _of_turns(turns: Sequence[Turn], around: int, ranks: dict[int, int], near: int) -> Iterator[tuple[int, int]]:
     for turn, place in zip(turns, _ranked(turns, words.has_trouble), strict=True):
         ranks[id(turn)] = rank = max(around, place)
         yield around, rank
         for call in turn.calls:
             if call.run is not None:
-                yield from _of_run(call.run, rank, ranks)
+                yield from _of_run(call.run, rank, ranks, near)
 
 
 def _ranked(items: Sequence[Item], is_troubled: Callable[[Item], bool]) -> list[int]:

@@ -23,8 +23,6 @@ LISTED = 20
 _WORST: tuple[State, ...] = ("done", "open", "running", "stopped", "failed")
 _SAID: Mapping[State, str] = {"open": "to do"}
 """The names of states, where they differ."""
-_OPEN = 100
-"""So many steps that have not begun have a line of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Item:
     said: str = ""
     """More about its state, in our words."""
     reason: str = ""
-    """Why it failed; from outside."""
+    """Why it failed, or was stopped; from outside."""
     step: Step | None = None
     """None where it has not begun."""
 
@@ -136,7 +134,7 @@ class Checklist:
         left = self.items[len(begun) :]
         yield from _grouped(begun, [item.step is not None and budget.holds(item.step) for item in begun])
         last = len(left) - 1
-        yield from _grouped(left, [min(place, last - place) < _OPEN // 2 for place in range(len(left))])
+        yield from _grouped(left, [min(place, last - place) < budget.open // 2 for place in range(len(left))])
 
     def rows(self, trace: Trace, budget: Budget) -> Iterator[Item | Several | Step]:
         """All steps of the run in their order, and where the plan ends those that have not begun."""
@@ -164,7 +162,9 @@ def _begun(step: Step, trace: Trace) -> Item:
             step.number, step.title, "failed" if failed else "done", "failed" if failed else "", step.reason, step
         )
     said = step_words.cut_short(trace)
-    return Item(step.number, step.title, "running" if step_words.goes_on(trace) else "stopped", said, "", step)
+    if step_words.goes_on(trace):
+        return Item(step.number, step.title, "running", said, "", step)
+    return Item(step.number, step.title, "stopped", said, trace.stop_reason, step)
 
 
 def _revised(left: Sequence[str], made: Sequence[str], first: int, *, is_edited: bool = False) -> Revision:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, assert_never
 
 from nbagent.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ApprovalRevoked,
     Event,
     Guarded,
     ModelFailed,
@@ -33,10 +36,10 @@ if TYPE_CHECKING:
 
 def gathered(events: Iterable[Event], figures: Iterator[int], around: Status | None = None) -> Trace:
     """The trace of a run, whole or cut anywhere. `around`: the status of the run that it is inside of."""
-    draft = _Draft()
+    gathering = Gathering()
     for event in events:
-        draft.add(event)
-    return draft.trace(figures, around)
+        gathering.add(event)
+    return gathering.trace(figures, around)
 
 
 @dataclass(slots=True)
@@ -45,11 +48,35 @@ class _DraftTurn:
     started: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
     returned: dict[int, Observation] = field(default_factory=dict[int, Observation])
     inside: dict[int, list[Event]] = field(default_factory=dict[int, "list[Event]"])
+    questions: dict[int, ApprovalRequested] = field(default_factory=dict[int, ApprovalRequested])
+    decisions: dict[int, ApprovalDecided] = field(default_factory=dict[int, ApprovalDecided])
+    taken_up: dict[int, ApprovalDecided] = field(default_factory=dict[int, ApprovalDecided])
     failures: list[ModelFailed] = field(default_factory=list[ModelFailed])
     notes: list[str] = field(default_factory=list[str])
     remarks: list[str] = field(default_factory=list[str])
+    made: Turn | None = None
+    """The turn, where nothing has happened in it since it was made; of a run that goes on most have ended."""
+
+    def add_decision(self, event: ApprovalRequested | ApprovalDecided | ApprovalRevoked) -> None:
+        """What a person was asked about a call, or has said."""
+        match event:
+            case ApprovalRequested(_, index):
+                self.questions[index] = event
+            case ApprovalDecided(_, index, digest=digest):
+                question = self.questions.get(index)
+                is_answer = question is not None and question.digest == digest
+                (self.decisions if is_answer else self.taken_up)[index] = event
+            case ApprovalRevoked(_, tool):
+                if (remark := f"from here on, {tool} waits for approval again") not in self.remarks:
+                    self.remarks.append(remark)
 
     def turn(self, number: int, figures: Iterator[int], status: Status | None) -> Turn:
+        made = self.made or self._make(number, figures, status)
+        numbered = any(one.images for one in self.returned.values())  # by what comes before it
+        self.made = None if self.inside or numbered else made
+        return made
+
+    def _make(self, number: int, figures: Iterator[int], status: Status | None) -> Turn:
         asked = dict(enumerate(self.reply.tool_calls)) if self.reply else {}
         indices = sorted(asked.keys() | self.started.keys() | self.returned.keys() | self.inside.keys())
         calls = tuple(self._call(i, asked.get(i), figures, status) for i in indices)
@@ -62,7 +89,8 @@ class _DraftTurn:
         inside = tuple(self.inside.get(index, ()))
         run = gathered(inside, figures, status) if inside else None  # its figures come first
         numbers = [next(figures) for _ in observation.images] if observation else []
-        return Call(asked, started, observation, numbers[0] if numbers else 1, inside, run)
+        decided = (self.questions.get(index), self.decisions.get(index), self.taken_up.get(index))
+        return Call(asked, started, observation, numbers[0] if numbers else 1, inside, run, *decided)
 
 
 @dataclass(slots=True)
@@ -81,7 +109,10 @@ class _DraftStep:
         return self.start is not None and self.start.kind == "compact"
 
     def turn(self, number: int) -> _DraftTurn:
-        return self.turns.setdefault(number, _DraftTurn())
+        """The turn in which something happens."""
+        turn = self.turns.setdefault(number, _DraftTurn())
+        turn.made = None
+        return turn
 
     def all(self, figures: Iterator[int], status: Status | None) -> tuple[Turn, ...]:
         return tuple(turn.turn(number, figures, status) for number, turn in self.turns.items())
@@ -96,7 +127,7 @@ class _DraftStep:
 
 
 @dataclass(slots=True)
-class _Draft:
+class Gathering:
     """A trace while its events come in."""
 
     start: RunStarted | None = None
@@ -112,6 +143,7 @@ class _Draft:
         return self.steps[-1] if self.steps and self.steps[-1].end is None else self.plain
 
     def add(self, event: Event) -> None:
+        """Looks at what has happened."""
         match event:
             case RunStarted():
                 self.start = event
@@ -141,6 +173,9 @@ class _Draft:
         | ModelFailed
         | ModelReplied
         | Noted
+        | ApprovalRequested
+        | ApprovalDecided
+        | ApprovalRevoked
         | ToolStarted
         | ToolReturned
         | Nested,
@@ -157,6 +192,8 @@ class _Draft:
                 turn.reply = reply
             case Noted(_, text, told):
                 (turn.notes if told else turn.remarks).append(text)
+            case ApprovalRequested() | ApprovalDecided() | ApprovalRevoked():
+                turn.add_decision(event)
             case ToolStarted(_, index, call):
                 turn.started[index] = call
             case ToolReturned(_, index, observation):
@@ -166,7 +203,8 @@ class _Draft:
             case _:
                 assert_never(event)
 
-    def trace(self, figures: Iterator[int], around: Status | None) -> Trace:
+    def trace(self, figures: Iterator[int], around: Status | None = None) -> Trace:
+        """What there is of it by now. `figures`: the numbers of figures from here on."""
         start, end = self.start, self.end
         # A run inside that never came to its end was cut short by what ended the run around it.
         status = end.status if end else None if around == "completed" else around
@@ -187,6 +225,7 @@ class _Draft:
             turns=turns,
             steps=tuple(steps),
             checks=tuple(self.checks),
+            math=start.math if start else False,
             answer=end.final_output if end else None,
         )
 

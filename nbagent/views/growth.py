@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbagent.views.kinds import Kind, Totals
     from nbagent.views.trace import Trace, Turn
 
-BARS = 50
+BARS = 40
 """How many requests are shown at most; of more turns, the last of each group."""
 _SPELLED = 8
 """Up to so many numbers are written out."""

@@ -6,6 +6,7 @@ Each element of the views is written by hand; everything else goes through `safe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbagent.views.block import Name
@@ -17,16 +18,31 @@ if TYPE_CHECKING:
     from nbagent.views.words import Tone
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A piece of a run that changes on its own while the run goes on."""
+
+    key: str
+    """What it is, from the first time that it is shown to the last."""
+    html: str
+
+
 def root(content: str) -> str:
-    """The element around everything, with the style sheet."""
-    return f'<div class="{ROOT}"><style>{STYLE}</style>{content}</div>'
+    """The element around everything, with the style sheet; a landmark for readers with a screen reader."""
+    return f'<div class="{ROOT}" role="region" aria-label="nbagent"><style>{STYLE}</style>{content}</div>'
+
+
+def line(sections: str) -> str:
+    """The line along which the sections of a run stand."""
+    return f'<div class="nbagent-line nbagent-steps">{sections}</div>'
 
 
 def header(agent: str, model: str, mode: str, *rest: str) -> str:
-    """The line on top. The separators are for readers without the style sheet."""
+    """The line on top: a heading above those of an answer. The separators are for readers without the style sheet."""
     badge = [f'<span class="nbagent-badge">{label(mode)}</span>'] if mode else []
     named = [f"<code>{label(model)}</code>"] if model not in {agent, mode} else []
-    parts = (f"<b>{label(agent)}</b>", *named, *badge, *rest)
+    heading = ' role="heading" aria-level="3"' if agent else ""
+    parts = (f"<b{heading}>{label(agent)}</b>", *named, *badge, *rest)
     return f'<div class="nbagent-head">{"<i> · </i>".join(parts)}</div>'
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import words
 from nbagent.views.chart import wide_bar
-from nbagent.views.html import collapsible, header, root
+from nbagent.views.html import Section, collapsible, header, root
 from nbagent.views.html_message import said, who
 from nbagent.views.html_prompt import prompt_rows
 from nbagent.views.html_row import row
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nbagent.messages import Image, Message, Prompt, Span
-    from nbagent.views.dry import Dry
+    from nbagent.views.dry import Dry, Wire
     from nbagent.views.kinds import Kind, Totals
 
 
@@ -38,9 +38,24 @@ def _tabs(dry: Dry, room: Room) -> Iterator[Tab]:
     yield Tab("Segments", _segments(dry.prompt, room))
     yield Tab("Plain text", f"<div><pre>{room.text(_plain(dry.prompt))}</pre></div>")
     yield Tab("Messages", _messages(dry.prompt, room))
-    for wire in dry.wires:
+    yield from _wires(dry.wires, room)
+
+
+def _wires(wires: Sequence[Wire], room: Room) -> Iterator[Tab]:
+    for wire in wires:
         note = f"<p><small>{label(wire.note)}</small></p>" if wire.note else ""
         yield Tab(label(wire.protocol), f"<div>{note}<pre>{room.text(wire.text)}</pre></div>")
+
+
+_REQUEST = 16 * 1024
+"""Bytes of a request beside a run that goes on."""
+
+
+def request_section(wires: Sequence[Wire], command: str) -> Section:
+    """The first request of a run, as it is sent. `command`: what shows all of it."""
+    rest = f"<code>{label(command)}</code> shows all of it"
+    shown = fitted(lambda room: tabs(tuple(_wires(wires, room))), _REQUEST, rest)
+    return Section("request", collapsible("<b>Request</b> <small>the first one, as JSON</small>", shown))
 
 
 # segments

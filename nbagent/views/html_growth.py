@@ -1,4 +1,4 @@
-"""The growth of a prompt in HTML: a fold that says the numbers, and in it the chart."""
+"""The growth of a prompt in HTML: the numbers, and the chart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nbagent.views.chart import columns
 from nbagent.views.growth import Growth
-from nbagent.views.html import collapsible
+from nbagent.views.html_picture import picture
 from nbagent.views.kinds import legend
 
 if TYPE_CHECKING:
@@ -18,13 +18,12 @@ def growth_html(trace: Trace) -> str:
     growth = Growth.of(trace)
     if growth is None:
         return ""
-    summary = f"<b>Prompt growth</b> <small>{growth.line}</small>"
-    return collapsible(summary, f'<div class="nbagent-growth">{_chart(growth)}{_legend(growth)}</div>')
+    return picture("Prompt growth", growth.line, f"{_chart(growth)}{_legend(growth)}")
 
 
 def _chart(growth: Growth) -> str:
     first, last = growth.turns[0], growth.turns[-1]
-    chart = columns(growth.requests, f"The prompt of turns {first:,} to {last:,}: {growth.line}.")
+    chart = columns(growth.requests, f"Prompt growth: {growth.line}.")
     grouped = f"; each bar is the last of {growth.group} turns" if growth.group > 1 else ""
     most = f"<p><small>{max(growth.sums):,} tokens at most (estimated){grouped}</small></p>"
     ends = f'<p class="nbagent-ends"><small>turn {first:,}</small> <small>turn {last:,}</small></p>'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nbagent.views import step_words, words
 from nbagent.views.chart import progress
 from nbagent.views.checklist import LISTED, Item, Revision, Several, State
-from nbagent.views.html import collapsible, steps_inside, title_html
+from nbagent.views.html import Section, collapsible, steps_inside, title_html
 from nbagent.views.html_row import row
 from nbagent.views.html_turn import said
 from nbagent.views.room import label
@@ -23,7 +23,7 @@ _TONES: Mapping[State, str] = {"open": "open", "running": "now", "stopped": "war
 _TITLE = 500
 """Characters of the title of a step; its prompt has all of it."""
 _REASON = 120
-"""Characters of the reason in the line of a step that failed; below it is all of a longer one."""
+"""Characters of the reason in the line of a step that failed or was stopped; below it is all of a longer one."""
 
 
 def progress_html(place: Place) -> str:
@@ -35,17 +35,16 @@ def progress_html(place: Place) -> str:
     return f'<div class="nbagent-progress">{bar}<small>{plan.line}</small></div>'
 
 
-def plan_html(place: Place, body: Callable[[Step], str]) -> str:
+def plan_sections(place: Place, body: Callable[[Step], str]) -> Iterator[Section]:
     """`body`: what a step was told, and its turns."""
-    return "".join(_row(row, place, body) for row in place.checklist.rows(place.trace, place.budget))
-
-
-def _row(row: Item | Several | Step, place: Place, body: Callable[[Step], str]) -> str:
-    if isinstance(row, Item):
-        return _item(row, body)
-    if isinstance(row, Several):
-        return _boxed(row.state, f"<small>{title_html(place.several(row))}</small>")
-    return writing_html(row, place, body(row)) if row.kind in ("plan", "synthesize") else ""
+    for each in place.checklist.rows(place.trace, place.budget):
+        if isinstance(each, Item):
+            yield Section(f"step {each.number}", _item(each, place, body))
+        elif isinstance(each, Several):
+            line = f"<small>{title_html(place.several(each))}</small>"
+            yield Section(f"steps from {each.items[0].number}", _boxed(each.state, line))
+        elif each.kind in ("plan", "synthesize"):
+            yield Section(f"{each.kind} {each.number}", writing_html(each, place, body(each)))
 
 
 def _boxed(state: State, line: str, content: str = "", *, opened: bool = False) -> str:
@@ -57,7 +56,7 @@ def _boxed(state: State, line: str, content: str = "", *, opened: bool = False) 
     return f"<details {classes}{' open' if opened else ''}><summary>{line}</summary>{content}</details>"
 
 
-def _item(item: Item, body: Callable[[Step], str]) -> str:
+def _item(item: Item, place: Place, body: Callable[[Step], str]) -> str:
     line = f"{item.number}. {label(item.title, _TITLE)}"
     if item.step is None:
         return _boxed(item.state, line)
@@ -65,7 +64,7 @@ def _item(item: Item, body: Callable[[Step], str]) -> str:
     state = item.said + (f": {label(item.reason, _REASON)}" if item.reason else "")
     more = f' <small class="nbagent-toned">{state}</small>' if item.said else ""
     is_cut = len(item.reason) > _REASON or "\n" in item.reason
-    content = (said("failed", item.reason) if is_cut else "") + body(item.step)
+    content = (said(item.state, item.reason, place.where_events) if is_cut else "") + body(item.step)
     opened = item.state in ("running", "stopped")
     return _boxed(item.state, f"{line}{more} <small>{more and '· '}{' · '.join(about)}</small>", content, opened=opened)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from nbagent.views import step_words, words
 from nbagent.views.difference import Difference
-from nbagent.views.html import classes, collapsible, steps_inside, title_html
+from nbagent.views.html import Section, classes, collapsible, steps_inside, title_html
 from nbagent.views.html_turn import note, said
 from nbagent.views.room import label
 from nbagent.views.safe import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from nbagent.views.difference import Stretch
     from nbagent.views.place import Place
@@ -24,17 +24,18 @@ _OPEN_ROUNDS = 4
 _MARKS = {"same": ("", ""), "out": ("<del>", "</del>"), "in": ("<ins>", "</ins>"), "cut": ("<small>", "</small>")}
 
 
-def rounds_html(place: Place, body: Callable[[Step], str]) -> str:
+def rounds_sections(place: Place, body: Callable[[Step], str]) -> Iterator[Section]:
     """`body`: what a call was told, and its turns."""
     rounds = place.rounds
     opened = len(rounds.rounds) <= _OPEN_ROUNDS
-    drawn = [_draft(draft, place, body) for draft in rounds.drafts]
+    for number, draft in enumerate(rounds.drafts):
+        yield Section(f"draft {number}", _draft(draft, place, body))
     for each in rounds.rows(place.budget):
         if isinstance(each, tuple):
-            drawn.append(f"<div><small>{title_html(place.rounds_left_out(each))}</small></div>")
+            left_out = f"<div><small>{title_html(place.rounds_left_out(each))}</small></div>"
+            yield Section(f"rounds from {each[0].number}", left_out)
         else:
-            drawn.append(_round(each, place, body, opened=opened))
-    return "".join(drawn)
+            yield Section(f"round {each.number}", _round(each, place, body, opened=opened))
 
 
 def _draft(step: Step, place: Place, body: Callable[[Step], str]) -> str:
@@ -43,11 +44,11 @@ def _draft(step: Step, place: Place, body: Callable[[Step], str]) -> str:
 
 def _round(one: Round, place: Place, body: Callable[[Step], str], *, opened: bool) -> str:
     badge = f'<span class="{classes("nbagent-verdict", one.tone)}">{one.verdict}</span>'
-    rows = said("critique", one.said) if one.said else ""
+    rows = said("critique", one.said, place.where_events) if one.said else ""
     if one.after is not None:
         rows += _sides(Difference.of(one.before, one.after))
     calls = "".join(_call(step, place, body) for step in one.steps)
-    opened = opened or one.critique.status is None
+    opened = opened or any(step.status is None for step in one.steps)
     return collapsible(f"<b>Round {one.number}</b> {badge}", rows + steps_inside(calls), one.tone, opened=opened)
 
 
@@ -71,5 +72,9 @@ def _sides(difference: Difference) -> str:
 
 
 def _side(name: str, stretches: Iterable[Stretch]) -> str:
-    marked = "".join(escape(stretch.shown).join(_MARKS[stretch.kind]) for stretch in stretches)
-    return f'<div><small>{name}</small><pre class="nbagent-say">{marked}</pre></div>'
+    return f'<div><small>{name}</small><pre class="nbagent-say">{marked_html(stretches)}</pre></div>'
+
+
+def marked_html(stretches: Iterable[Stretch]) -> str:
+    """A text with what was taken out of it and what came in."""
+    return "".join(escape(stretch.shown).join(_MARKS[stretch.kind]) for stretch in stretches)

@@ -55,10 +55,12 @@ def ordered(found: Mapping[Kind, int]) -> Totals:
     return {kind: found[kind] for kind in _FAMILIES if found.get(kind)}
 
 
-def legend(entries: Sequence[tuple[Kind, str]]) -> str:
-    """Each kind with its colour and what is said of it. The separators are for readers without the style sheet."""
+def legend(entries: Sequence[tuple[Kind, str] | tuple[Kind, str, str]]) -> str:
+    """Each kind with its colour and what is said of it; a third word is said in the place of the kind. The separators
+    are for readers without the style sheet."""
     shown = [
-        f'<span><mark class="{css(kind)}">{chr(0xA0) * 2}</mark> {kind} <small>{escape(said)}</small></span>'
-        for kind, said in entries
+        f'<span><mark class="{css(kind)}">{chr(0xA0) * 2}</mark> {name[0] if name else kind}'
+        f"{said and f' <small>{escape(said)}</small>'}</span>"
+        for kind, said, *name in entries
     ]
     return f'<p class="nbagent-legend">{"<i> · </i>".join(shown)}</p>'

@@ -10,10 +10,13 @@ from msgspec.structs import replace
 
 from nbagent.views import step_words, words
 from nbagent.views.block import Name, Title, behind
-from nbagent.views.budget import Budget
+from nbagent.views.budget import FULL, Budget, Near
 from nbagent.views.checklist import Checklist, Several
 from nbagent.views.own import Own
+from nbagent.views.pending import Waiting, waiting
 from nbagent.views.rounds import Round, Rounds
+from nbagent.views.verdict import with_decisions
+from nbagent.views.ways import Ways, ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,19 +42,24 @@ class Place:
     rounds: Rounds
     positions: Mapping[int, int]
     """Where each turn stands among all those of the run, by the id of the object."""
+    waiting: tuple[Waiting, ...]
+    """The calls that it waits for, with those of runs inside."""
     path: str
     """`solver.last`; empty where that is no Python."""
     observed: str | None = None
     """Of a run inside: what the run around it got to see."""
     depth: int = 0
     """How many runs it is inside of."""
+    is_live: bool = False
+    """Whether it goes on, and is shown by widgets."""
 
     @classmethod
-    def of(cls, trace: Trace) -> Place:
-        budget = Budget.of(trace)
+    def of(cls, trace: Trace, near: Near = FULL, *, is_live: bool = False) -> Place:
+        """`near`: how much of it is shown whole."""
+        budget = Budget.of(trace, near)
         # As an agent of the notebook is called.
         path = f"{trace.agent}.last" if trace.agent.isidentifier() else ""
-        return cls(trace, budget, dict(_prompts(trace, budget, {})), *_parts(trace), path)
+        return cls(trace, budget, dict(_prompts(trace, budget, {})), *_parts(trace), path, is_live=is_live)
 
     def inside(self, turn: Turn, index: int, run: Trace) -> Place:
         """The run inside the call of this index."""
@@ -59,7 +67,34 @@ class Place:
         path = f"{self.path}.{at}" if self.path else ""
         observation = turn.calls[index].observation
         observed = observation.text if observation else None
-        return Place(run, self.budget, self.prompts, *_parts(run), path, observed, self.depth + 1)
+        return Place(run, self.budget, self.prompts, *_parts(run), path, observed, self.depth + 1, self.is_live)
+
+    @property
+    def asks(self) -> tuple[Waiting, ...]:
+        """The calls that it waits for, to be shown where it ends; those of a run inside belong to the run around it."""
+        return () if self.depth else self.waiting
+
+    @property
+    def pause(self) -> str:
+        """The title of what it waits for."""
+        number = len(self.asks)
+        decisions = "a decision" if number == 1 else words.count(number, "decision")
+        return f"The run {'waits' if self.trace.status is None else 'is paused: it waits'} for {decisions}."
+
+    @property
+    def ways(self) -> Ways:
+        """How to go on; nothing while it still runs: who decides is being asked."""
+        return () if self.trace.status is None else ways(self.trace.agent, self.asks)
+
+    @property
+    def status(self) -> str:
+        return "waits for a decision" if self.waiting else words.status(self.trace)
+
+    @property
+    def reason(self) -> str:
+        """What stands beside the status: the tools that wait, else the stop reason where it is short."""
+        names = list(dict.fromkeys(each.tool_name for each in self.waiting))
+        return ", ".join(names[:_NAMES]) + (" …" if names[_NAMES:] else "") or words.short_reason(self.trace)
 
     @property
     def own(self) -> Own | None:
@@ -78,6 +113,20 @@ class Place:
     def where(self, part: str) -> Name:
         """How to see what is left out."""
         return Name(f"{self.path}.{part}" if self.path else f"{part} of its result")
+
+    def where_turn(self, turn: Turn, part: str = "") -> Title:
+        """How to see a turn, or a part of it: `solver.last.turns[3].content`."""
+        at = f"turns[{self.positions[id(turn)]}]"
+        return (self.where(f"{at}.{part}" if part else at),) if id(turn) in self.positions else ()
+
+    @property
+    def where_events(self) -> Title:
+        """How to see what a result has in its events alone: reasoning, notes, messages of failures, reasons."""
+        return (self.where("events"),)
+
+    def where_call(self, turn: Turn, index: int) -> Title:
+        """How to see what came back: `solver.last.turns[3].tool_calls[0].observation`."""
+        return self.where_turn(turn, f"tool_calls[{index}].observation")
 
     def shown_elsewhere(self, turn: Turn) -> str:
         """Where the reply of this turn is shown anyway: `the answer below`. Empty where it is not."""
@@ -104,7 +153,7 @@ class Place:
     def note(self) -> Title:
         """What of the output is left out; empty where nothing is."""
         budget = self.budget
-        if budget.whole == budget.turns:
+        if budget.whole == budget.turns or self.is_live:  # the output that stays says so of itself
             return ()
         said = f"{budget.whole:,} of {budget.turns:,} turns are shown whole: those nearest to the ends, and errors. "
         return (said, self.where("turns"), " has all of them.")
@@ -117,7 +166,11 @@ class Place:
         part = f"turns[{at}]" if first is last else f"turns[{at}:{at + len(turns)}]"
         called = tuple(_tally(Counter(call.asked.name for turn in turns for call in turn.calls)))
         figures = sum(len(call.observation.images) for turn in turns for call in turn.calls if call.observation)
-        more = words.with_errors(turns) + (f", {words.count(figures, 'figure')}" if figures else "")
+        more = (
+            words.with_errors(turns)
+            + with_decisions(turns)
+            + (f", {words.count(figures, 'figure')}" if figures else "")
+        )
         return (f"{span}: ", *called, f"{more}, left out: " if called else "left out: ", self.where(part))
 
     def several(self, steps: Several) -> Title:
@@ -132,9 +185,9 @@ class Place:
         return (f"{span}: {words.count(len(rounds), 'round')}, left out: ", self.where(f"rounds[{first - 1}:{last}]"))
 
 
-def _parts(trace: Trace) -> tuple[Checklist, Rounds, Mapping[int, int]]:
+def _parts(trace: Trace) -> tuple[Checklist, Rounds, Mapping[int, int], tuple[Waiting, ...]]:
     positions = {id(turn): number for number, turn in enumerate(trace.all_turns)}
-    return Checklist.of(trace), Rounds.of(trace), positions
+    return Checklist.of(trace), Rounds.of(trace), positions, tuple(waiting(trace))
 
 
 def _tally(names: Counter[str]) -> Iterator[str | Name]:

@@ -1,6 +1,7 @@
 """Safe text: the one place where text from models, tools, files and variables becomes something that may be shown.
 
-`visible` makes every character show, `escape` is for HTML, `markdown` for an answer that is Markdown.
+`visible` makes every character show, `exact` also those that are a regular part of a word or an emoji, `escape` is for
+HTML, `markdown` for an answer that is Markdown.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from unicodedata import category
 from urllib.parse import urlsplit
 
 from nbagent.redact import redact
+from nbagent.views.tex import PROCESS, is_formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +37,8 @@ _IS_UNSEEN = re.compile(f"[{_UNSEEN}]")
 _RUN = re.compile(r"([^\t\n -~])\1*")
 _TAGS = re.compile("[\U000e0000-\U000e007f]+")
 _JOINERS = "\u200c\u200d"
+_BRAILLE_BLANK = "\u2800"
+"""A blank in pictures that are drawn with braille; elsewhere it hides."""
 _EMOJI_SELECTORS = "\ufe0e\ufe0f"
 _ARABIC_SIGNS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2"
 """Format characters that have a shape of their own."""
@@ -58,6 +62,12 @@ def visible(text: str) -> str:
     return _RUN.sub(_shown, _TAGS.sub(_spelled, text))
 
 
+def exact(text: str) -> str:
+    """`visible` for a text that somebody decides about, without its exceptions: joiners, selectors, `\\r`, and every
+    blank but the space, the tab and the newline have a marker wherever they stand."""
+    return _RUN.sub(_marked, _TAGS.sub(_spelled, redact(text)))
+
+
 def inline(text: str) -> str:
     """The text, visible, on one line."""
     return visible(text).replace("\n", "⟦U+000A⟧").replace("\t", "⟦U+0009⟧")
@@ -70,11 +80,12 @@ def escape(text: str) -> str:
     return str(escaped(visible(text)))
 
 
-def markdown(text: str) -> str:
+def markdown(text: str, *, math: bool = False) -> str:
     """Markdown from a model as HTML of a few harmless elements, without classes, ids, images and outside content.
 
     Links stay only where they are plain https; of the others, and of images, the address is shown as text. What is
-    longer than MARKDOWN_LIMIT or nested too deeply is shown as it is, in a `<pre>`.
+    longer than MARKDOWN_LIMIT or nested too deeply is shown as it is, in a `<pre>`. `math`: the front end typesets the
+    paragraphs `$$…$$` that `is_formula` knows; all else stays text.
     """
     source = visible(text)
     tokens = _parser().parse(source) if len(text) <= MARKDOWN_LIMIT else None
@@ -82,12 +93,16 @@ def markdown(text: str) -> str:
         return f"<pre>{escape(source)}</pre>"
     import nh3
 
+    if math:
+        tokens = _with_formulas(tokens)
+
     # A second time: an entity such as &#x202e; is a character only now.
     rendered = visible(_parser().renderer.render(_tamed(tokens), _parser().options, {}))
     return nh3.clean(
         rendered,
-        tags=set(_TAG_LIST),
-        attributes={"a": {"href"}, "ol": {"start"}},
+        tags={*_TAG_LIST, "div"},
+        attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
+        allowed_classes={"div": set(PROCESS)},
         url_schemes={"https"},
         generic_attribute_prefixes=set(),
         link_rel="noopener noreferrer",
@@ -104,8 +119,17 @@ def _shown(match: re.Match[str]) -> str:
     run, char = match[0], match[1]
     if _is_seen(char) or (len(run) == 1 and _belongs(char, match)):
         return run
-    times = f" ×{len(run)}" if len(run) > 1 else ""
-    return f"⟦U+{ord(char):04X}{times}⟧"
+    return _marker(match)
+
+
+def _marked(match: re.Match[str]) -> str:
+    char = match[1]
+    return match[0] if char.isprintable() and char != _BRAILLE_BLANK and not _IS_UNSEEN.match(char) else _marker(match)
+
+
+def _marker(match: re.Match[str]) -> str:
+    times = f" ×{len(match[0])}" if len(match[0]) > 1 else ""
+    return f"⟦U+{ord(match[1]):04X}{times}⟧"
 
 
 def _is_seen(char: str) -> bool:
@@ -136,6 +160,17 @@ def _parser() -> MarkdownIt:
 
     # Reference definitions never show, so that a reader would not see what is in them.
     return MarkdownIt("js-default", {"html": False, "linkify": False, "maxNesting": _NESTING}).disable("reference")
+
+
+def _with_formulas(tokens: Sequence[Token]) -> list[Token]:
+    """A paragraph that is a formula is an element that MathJax looks into, with its text as it was written."""
+    made = list(tokens)
+    for number, token in enumerate(tokens):
+        if token.type == "inline" and tokens[number - 1].type == "paragraph_open" and is_formula(token.content):
+            opens = _token("formula_open", "div", 1, block=True, attrs={"class": " ".join(PROCESS)})
+            text = _token("inline", children=[_text(token.content)])
+            made[number - 1 : number + 2] = [opens, text, _token("formula_close", "div", -1, block=True)]
+    return made
 
 
 def _tamed(tokens: Sequence[Token]) -> list[Token]:

@@ -6,10 +6,21 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nbagent.events import Event, Guarded, ModelFailed, Status, StepKind, StepStatus
+    from nbagent.events import (
+        ApprovalDecided,
+        ApprovalRequested,
+        Event,
+        Guarded,
+        ModelFailed,
+        Status,
+        StepKind,
+        StepStatus,
+    )
     from nbagent.messages import Image, ModelReply, Observation, Prompt, ToolCall, Usage
 
 _WRITING = ("synthesize", "draft", "refine")
@@ -31,22 +42,44 @@ class Call:
     """What happened in the run of another agent that it has started."""
     run: Trace | None = None
     """That run."""
+    question: ApprovalRequested | None = None
+    """What a person was asked about it; None where it needed no decision."""
+    decision: ApprovalDecided | None = None
+    """What was decided about it."""
+    taken_up: ApprovalDecided | None = None
+    """What was decided when it had been started and had no result, so that nobody knew whether it took effect."""
 
     @property
     def call(self) -> ToolCall:
         """What ran, or would have run."""
-        return self.started or self.asked
+        return self.started or self.settled
 
     @property
-    def edited(self) -> bool:
-        """Whether something else ran than the model had asked for."""
-        ran = self.call
-        return (ran.name, ran.arguments) != (self.asked.name, self.asked.arguments)
+    def proposed(self) -> ToolCall:
+        """The call as a person was asked about it: as hooks have made it."""
+        return self.question.call if self.question else self.asked
+
+    @property
+    def settled(self) -> ToolCall:
+        """What runs if it may: a person may have put in other arguments."""
+        decided = self.decision.arguments if self.decision else None
+        return self.proposed if decided is None else replace(self.proposed, arguments=decided)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it may not run until somebody has decided about it."""
+        return self.question is not None and not (self.decision or self.started or self.observation)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it was started, has no result, and nobody has said what becomes of it."""
+        return bool(self.started) and not (self.observation or self.run or self.taken_up)
 
     @property
     def refused(self) -> bool:
-        """Whether it was answered without being run: an unknown tool, wrong arguments."""
-        return self.started is None and self.observation is not None
+        """Whether it was answered without being run, but by a person in its place: an unknown tool, wrong arguments."""
+        answered = self.decision is not None and self.decision.verdict == "answered"
+        return self.started is None and self.observation is not None and not answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +142,8 @@ class Trace:
     checks: tuple[Guarded, ...] = ()
     """What guardrails said of the question and of the answer."""
     answer: Any = None
+    math: bool = False
+    """Whether formulas of the answer are typeset."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Trace:

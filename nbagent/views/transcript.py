@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbagent.views import words
+from nbagent.views import verdict, words
 from nbagent.views.block import Block, Name, Title, behind, below, names_title
+from nbagent.views.ends import cut_blocks
 from nbagent.views.growth import Growth
-from nbagent.views.outline import call_block, prompt_blocks
+from nbagent.views.outline import prompt_blocks
+from nbagent.views.transcript_call import call_blocks
 from nbagent.views.transcript_plan import checklist_blocks, plan_blocks, writing_blocks
+from nbagent.views.transcript_question import questions_blocks, ways_blocks
 from nbagent.views.transcript_rounds import rounds_blocks
-from nbagent.views.transcript_turn import observation_blocks, ran_block, reply_blocks
+from nbagent.views.transcript_turn import observation_blocks, reply_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,8 +50,7 @@ def transcript(place: Place) -> Iterator[Block]:
 def _header(place: Place) -> Title:
     trace = place.trace
     names = names_title(trace.agent, trace.model, trace.mode)
-    reason = behind(": ", words.short_reason(trace))
-    return (*names, " · ", words.status(trace), *reason, f" · {place.numbers}")
+    return (*names, " · ", place.status, *behind(": ", place.reason), f" · {place.numbers}")
 
 
 def _checks(trace: Trace, stage: Stage) -> Iterator[Block]:
@@ -76,22 +78,21 @@ def _turns(turns: Sequence[Turn], place: Place) -> Iterator[Block]:
 def _turn(turn: Turn, place: Place) -> Iterator[Block]:
     yield Block(0, (f"turn {turn.number}",), heads=True)
     for failure in turn.failures:
-        yield Block(1, (words.failed_attempt(failure),), failure.message)
+        yield from cut_blocks(Block(1, (words.failed_attempt(failure),), failure.message), place.where_events)
     yield from reply_blocks(turn, place)
     for index, call in enumerate(turn.calls):
-        yield call_block(call.asked, 1)
-        if call.edited:
-            yield ran_block(call.call)
+        for block in call_blocks(call, place.trace):
+            yield from cut_blocks(block, place.where_events)
         if call.run is not None:
             yield from _inside(place.inside(turn, index, call.run))
-        if call.observation is None:
-            yield Block(1, (words.no_result(call, place.trace),))
-        else:
-            yield from observation_blocks(call.observation, call.figure)
+        if call.observation is not None:
+            yield from observation_blocks(call.observation, call.figure, place.where_call(turn, index))
+        elif said := verdict.no_result(call, turn, place.trace):
+            yield Block(1, (said,))
     for note in turn.notes:
-        yield Block(1, (words.NOTE,), note)
+        yield from cut_blocks(Block(1, (words.NOTE,), note), place.where_events)
     for remark in turn.remarks:
-        yield Block(1, (words.REMARK,), remark)
+        yield from cut_blocks(Block(1, (words.REMARK,), remark), place.where_events)
 
 
 def _inside(place: Place) -> Iterator[Block]:
@@ -104,8 +105,13 @@ def _inside(place: Place) -> Iterator[Block]:
 def _ending(place: Place) -> Iterator[Block]:
     trace = place.trace
     if trace.answer is not None and not place.is_observed:
-        yield Block(0, ("answer",), words.answered(trace))
-    if trace.answer is None or trace.status != "completed":
-        yield Block(0, (words.ending(trace),), trace.stop_reason or None)
+        yield Block(0, ("answer",), words.answered(trace), is_whole=True)
+    if place.asks:
+        yield Block(0, (place.pause,))
+        yield from questions_blocks(place.asks, 1)
+        yield from ways_blocks(place.ways, 1)
+    elif trace.answer is None or trace.status != "completed":
+        reason = (not place.waiting and trace.stop_reason) or None
+        yield from cut_blocks(Block(0, (words.ending(trace),), reason), place.where_events)
     elif trace.stop_reason and not words.short_reason(trace):
-        yield Block(0, ("stop reason",), trace.stop_reason)
+        yield from cut_blocks(Block(0, ("stop reason",), trace.stop_reason), place.where_events)

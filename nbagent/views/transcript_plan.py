@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbagent.views.block import Block, Name, Title, behind
+from nbagent.views.block import Block, Name, Title
 from nbagent.views.checklist import BOXES, LISTED, Item, Revision, Several
+from nbagent.views.ends import cut_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +23,7 @@ def checklist_blocks(place: Place) -> Iterator[Block]:
             said = (
                 place.several(line)
                 if isinstance(line, Several)
-                else (f"{line.number}. ", Name(line.title), *_state(line))
+                else (f"{line.number}. ", Name(line.title), *_state(line, place))
             )
             yield Block(1, (f"{BOXES[line.state]} ", *said), listed=True)
 
@@ -32,7 +33,7 @@ def plan_blocks(place: Place, body: Callable[[Step], Iterable[Block]]) -> Iterat
     for row in place.checklist.rows(place.trace, place.budget):
         if isinstance(row, Item):
             if row.step is not None:
-                yield Block(0, (f"step {row.number}: ", Name(row.title), *_state(row)), heads=True)
+                yield Block(0, (f"step {row.number}: ", Name(row.title), *_state(row, place)), heads=True)
                 yield from body(row.step)
         elif not isinstance(row, Several) and row.kind in ("plan", "synthesize"):
             yield from writing_blocks(row, place, body(row))
@@ -45,9 +46,9 @@ def writing_blocks(step: Step, place: Place, body: Iterable[Block]) -> Iterator[
     yield from body
 
 
-def _state(item: Item) -> Title:
+def _state(item: Item, place: Place) -> Title:
     """Nothing of a step that is done or has not begun."""
-    return (f": {item.said}", *behind(": ", item.reason)) if item.said else ()
+    return (f": {item.said}", *cut_name(": ", item.reason, place.where_events)) if item.said else ()
 
 
 def _revised(revision: Revision | None) -> Iterator[Block]:

@@ -153,20 +153,15 @@ def no_reply(trace: Trace) -> str:
     return f"no reply: {BREAK[trace.status]} while the model replied" if trace.status in BREAK else "no reply yet"
 
 
-def no_result(call: Call, trace: Trace) -> str:
-    """Why a call has no observation."""
-    if call.started is None:
-        return "not started"
-    return f"no result: {BREAK[trace.status]} while it ran" if trace.status in BREAK else "no result yet"
-
-
 def is_answer(turn: Turn, trace: Trace) -> bool:
     """Whether this turn's text is what is shown as the answer anyway."""
     return bool(turn.content) and turn.content == trace.answer and turn is trace.answering
 
 
 def outcome(observation: Observation) -> str:
-    """Empty for a plain success; else `partial`, `error`, `error: unknown tool`."""
+    """Empty for a plain success; else `partial`, `error`, `error: unknown tool`; `rejected` where a person said so."""
+    if observation.error is not None and observation.error.kind == "rejected":
+        return "rejected"
     if observation.error is not None:
         return f"error: {observation.error.kind.replace('_', ' ')}"
     return "" if observation.status == "success" else observation.status
@@ -193,7 +188,7 @@ def worst(outcomes: Iterable[str]) -> Tone:
     found = set(outcomes)
     if any(word.startswith("error") for word in found):
         return "bad"
-    return "warn" if "partial" in found else ""
+    return "warn" if found & {"partial", "rejected"} else ""
 
 
 def worst_of(turn: Turn) -> Tone:

@@ -10,14 +10,20 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from .kernels import INSTALLED, Kernels
+
 TOKEN = "test"
+LAB, SEVEN = "lab/tree", "notebooks"
+"""Where JupyterLab and Notebook 7 are."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync"]  # fmt: skip
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+sys.path.append(str(Path(__file__).parents[1] / "views"))  # for the samples of runs, and the hostile texts
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +32,12 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab") / "work"
     shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     return folder
+
+
+@pytest.fixture(scope="session")
+def kernels(folder):
+    """The kernels that notebooks can name."""
+    return Kernels(folder.parent / "kernels", folder.parent / "DATA_DIR")
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +55,7 @@ def server(folder):
     arguments = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
         f"--ServerApp.root_dir={folder}",
         f"--IdentityProvider.token={TOKEN}", "--allow-root", "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         "--LabApp.extension_manager=readonly"]  # fmt: skip
     with (home / "server.log").open("w") as log:
         process = subprocess.Popen(
@@ -113,6 +126,26 @@ class Lab:
     def interrupt(self):
         self.js("() => { jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt(); return true }")
 
+    def restart(self):
+        """Restarts the kernel; again where it does not answer: ipykernel 7.3 may lose what comes while it starts."""
+        restarted = """async () => { const k = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+            await k.restart();
+            const answer = k.requestExecute({code: ''}).done.then(() => true);
+            return Promise.race([answer, new Promise(done => setTimeout(() => done(false), 15_000))]) }"""
+        assert any(self.js(restarted) for _ in range(3))
+        self.wait()
+
+    @contextmanager
+    def held(self):
+        """While the body runs, the kernel does nothing, if it looks for this file."""
+        hold = self.file.with_name("hold")
+        hold.touch()
+        time.sleep(0.3)
+        try:
+            yield
+        finally:
+            hold.unlink()
+
     def wait(self, seconds=60):
         """Until no cell runs."""
         time.sleep(0.3)
@@ -125,6 +158,21 @@ class Lab:
     def outputs(self, index):
         return self.js("(i) => jupyterapp.shell.currentWidget.content.model.toJSON().cells[i].outputs", index)
 
+    def cell(self, index):
+        return self.page.locator(".jp-Notebook .jp-Cell").nth(index)
+
+    def source(self, index):
+        return self.js("(i) => jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.source", index)
+
+    def write(self, index, source):
+        self.js(
+            "([i, source]) => jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource(source)",
+            [index, source],
+        )
+
+    def printed(self, index):
+        return "".join(output["text"] for output in self.outputs(index))
+
     def text(self, index):
         """What a reader sees below a cell."""
         return self.js(
@@ -132,28 +180,57 @@ class Lab:
             index,
         )
 
+    def load_again(self):
+        """Loads the page anew, whatever is not saved."""
+        self.page.once("dialog", lambda dialog: dialog.accept())
+        self.page.reload()
+        self.is_there()
+        time.sleep(1)
+
+    def is_there(self):
+        """Waits until it is open, whether a cell runs or not."""
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        self.page.wait_for_function(
+            """() => { const w = window.jupyterapp?.shell.currentWidget; const k = w?.sessionContext?.session?.kernel;
+                return w?.context?.isReady && k?.connectionStatus === 'connected' }""",
+            timeout=90_000,
+        )
+
+    def another(self):
+        """Another page with the same notebook."""
+        page = self.page.context.new_page()
+        page.goto(self.page.url.partition("?")[0])
+        other = Lab(page, self.file.parent, self.file.name)
+        other.is_there()
+        return other
+
+    def read_again(self):
+        """Reads the file again, and keeps the kernel's widgets."""
+        self.js("() => jupyterapp.shell.currentWidget.context.revert()")
+
     def save(self):
         self.js("() => jupyterapp.shell.currentWidget.context.save()")
 
 
 @pytest.fixture
 def open_lab(server, chromium, folder):
-    """Opens a notebook: `open_lab(name)`, or `open_lab(name, cells=[…])` to write it first."""
+    """Opens a notebook: `open_lab(name)`, or `open_lab(name, cells=[…], kernel=…)` to write it first."""
     contexts = []
 
-    def open_notebook(name, cells=None):
+    def open_notebook(name, cells=None, kernel=INSTALLED, where=LAB, *, waits=True):
         if cells is not None:
-            _write(folder / name, cells)
+            _write(folder / name, cells, kernel)
         context = chromium.new_context(viewport={"width": 1200, "height": 1000})
         contexts.append(context)
         page = context.new_page()
-        page.goto(f"{server}/lab/tree/{name}?reset&token={TOKEN}")
+        page.goto(f"{server}/{where}/{name}?reset&token={TOKEN}")
         page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
-        page.wait_for_function(
-            """() => { const w = window.jupyterapp?.shell.currentWidget; const k = w?.sessionContext?.session?.kernel;
-                return w?.context?.isReady && k?.status === 'idle' }""",
-            timeout=90_000,
-        )
+        if waits:  # for the kernel
+            page.wait_for_function(
+                """() => { const w = window.jupyterapp?.shell.currentWidget;
+                    return w?.context?.isReady && w?.sessionContext?.session?.kernel?.status === 'idle' }""",
+                timeout=90_000,
+            )
         return Lab(page, folder, name)
 
     yield open_notebook
@@ -161,10 +238,10 @@ def open_lab(server, chromium, folder):
         context.close()
 
 
-def _write(path, cells):
+def _write(path, cells, kernel):
     import nbformat
 
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": kernel, "display_name": kernel}})
     for index, source in enumerate(cells):
         notebook.cells.append(nbformat.v4.new_code_cell(source, id=f"c{index}"))
     nbformat.write(notebook, path)

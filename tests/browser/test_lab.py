@@ -43,15 +43,15 @@ def test_a_notebook_run_by_hand_saves_what_the_repository_holds(open_lab, name):
     runs = [cell for cell in saved["cells"] if "".join(cell["source"]).startswith(("%%agent", "%%plan"))]
     assert len(runs) >= 3
     for cell in runs:
-        trace, *images = cell["outputs"]
+        trace, *images = without_buttons(cell["outputs"])
         assert set(trace["data"]) == {"text/plain", "text/markdown", "text/html"}
         assert all("image/png" in image["data"] for image in images)
 
 
 def _outputs(cell):
-    """A cell's outputs without what no test compares: counters, and the bytes of pictures."""
+    """A cell's outputs without what no test compares: counters, the bytes of pictures, where buttons have been."""
     outputs = []
-    for output in cell.get("outputs", []):
+    for output in without_buttons(cell.get("outputs", [])):
         data = {kind: value for kind, value in output.get("data", {}).items() if kind != "image/png"}
         outputs.append({**output, "data": data, "execution_count": None, "metadata": {}})
     return outputs
@@ -137,51 +137,129 @@ def test_of_a_prompt_that_has_no_room_the_rest_is_one_click_away(open_lab):
     lab.page.wait_for_function("() => document.querySelector('.jp-RenderedJSON').innerText.includes('word12000')")
 
 
-PROPOSAL = '%%plan solver --propose\nscript: [\'["Find A", "Find B"]\', a, b, The end.]\n---\nWhat are A and B?'
+PROPOSAL = '%%plan solver --propose\nscript: [\'["Find A", "Find B"]\', a, b, The end., Fin.]\n---\nWhat are A and B?'
 KEPT = {"text/plain", "text/markdown", "text/html"}
+EMPTY = {"output_type": "display_data", "data": {}, "metadata": {}}
 
 
-def proposed(open_lab, name):
+def without_buttons(outputs):
+    """Where a question was, an empty output is left: a front end cannot take one away."""
+    return [output for output in outputs if output != EMPTY]
+
+
+def proposed(open_lab, name, *, saved=False):
     """A notebook whose plan waits for somebody to click."""
-    look = "print(solver.last.status, [s.title for s in solver.last.plan])"
+    look = "print(solver.last.status, [s.title for s in solver.last.plan], len(solver.model.requests))"
     lab = open_lab(name, ["%load_ext nbagent", PROPOSAL, look])
     lab.run(0)
+    if saved:
+        lab.save()
     lab.start(1)
-    lab.page.get_by_role("button", name="Run the plan").wait_for()
+    button(lab, "Run the plan").wait_for()
     return lab
+
+
+def button(lab, name):
+    return lab.page.locator(".jp-OutputArea").get_by_role("button", name=name)
+
+
+def looked(lab):
+    """How the last run of the agent has ended."""
+    lab.wait(20)
+    lab.run(2)
+    return lab.text(2).strip()
 
 
 def test_a_plan_waits_for_somebody_who_changes_it_and_runs_it(open_lab):
     lab = proposed(open_lab, "proposal.ipynb")
-    lab.page.get_by_role("button", name="Edit").click()
+    button(lab, "Edit").click()
     lab.page.locator(".jp-OutputArea textarea").fill("Find A\nFind C")
-    lab.page.get_by_role("button", name="Run the plan").click()
-    lab.wait(20)
-    lab.run(2)
-    assert lab.text(2).strip() == "completed ['Find A', 'Find C']"
+    button(lab, "Run the plan").dblclick()
+    assert looked(lab) == "completed ['Find A', 'Find C'] 4"
     assert "The end." in lab.text(1)
     assert lab.page.locator(".jp-OutputArea button").count() == 0
     lab.save()
     saved = json.loads(lab.file.read_text())
-    [output] = saved["cells"][1]["outputs"]
-    assert set(output["data"]) == KEPT
+    run, empty = saved["cells"][1]["outputs"]
+    assert (set(run["data"]), empty) == (KEPT, EMPTY)
     assert "widgets" not in saved["metadata"]
+
+
+def test_a_plan_can_be_changed_and_run_by_keys_alone(open_lab):
+    lab = proposed(open_lab, "keys.ipynb")
+    button(lab, "Run the plan").focus()
+    lab.page.keyboard.press("Tab")
+    lab.page.keyboard.press("Enter")
+    text = lab.page.locator(".jp-OutputArea textarea")
+    text.wait_for()
+    text.press("Control+End")
+    lab.page.keyboard.type("\nFind D")
+    lab.page.keyboard.press("Tab")
+    assert button(lab, "Run the plan").evaluate("b => b === document.activeElement")
+    lab.page.keyboard.press("Space")
+    assert looked(lab) == "completed ['Find A', 'Find B', 'Find D'] 5"
 
 
 def test_a_plan_that_is_left_stays_as_it_was_proposed(open_lab):
     lab = proposed(open_lab, "left.ipynb")
-    lab.page.get_by_role("button", name="Leave it").click()
-    lab.wait(20)
-    lab.run(2)
-    assert lab.text(2).strip() == "interrupted ['Find A', 'Find B']"
-    [output] = lab.outputs(1)
+    button(lab, "Leave it").click()
+    assert looked(lab) == "interrupted ['Find A', 'Find B'] 1"
+    [output] = without_buttons(lab.outputs(1))
     assert set(output["data"]) == KEPT
 
 
 def test_the_kernels_interrupt_ends_the_wait_for_a_click(open_lab):
     lab = proposed(open_lab, "unclicked.ipynb")
     lab.interrupt()
-    lab.wait(20)
-    lab.run(2)
-    assert lab.text(2).strip() == "interrupted ['Find A', 'Find B']"
+    assert looked(lab) == "interrupted ['Find A', 'Find B'] 1"
     assert lab.page.locator(".jp-OutputArea button").count() == 0
+
+
+def test_a_notebook_saved_while_a_plan_waits_holds_the_run_as_it_is_read(open_lab):
+    lab = proposed(open_lab, "saved.ipynb")
+    lab.save()
+    live, run = json.loads(lab.file.read_text())["cells"][1]["outputs"]
+    assert set(live["data"]) > KEPT
+    assert set(run["data"]) == KEPT
+    copy = lab.file.with_name("copy.ipynb")
+    copy.write_text(lab.file.read_text())
+    other = open_lab("copy.ipynb")  # with a kernel that knows nothing of them
+    other.page.get_by_text("The run is paused").wait_for()
+    assert button(other, "Run the plan").count() == 0
+    button(lab, "Leave it").click()
+    assert looked(lab) == "interrupted ['Find A', 'Find B'] 1"
+
+
+def test_a_page_that_is_loaded_again_has_the_buttons_and_shows_what_becomes_of_the_run(open_lab):
+    lab = proposed(open_lab, "reload.ipynb")
+    lab.save()
+    lab.load_again()
+    button(lab, "Run the plan").click(timeout=60_000)
+    lab.cell(1).locator(".nbagent-answer").get_by_text("The end.").wait_for()
+    assert looked(lab) == "completed ['Find A', 'Find B'] 4"
+
+
+def test_a_cell_that_runs_again_while_it_waits_asks_anew_also_where_its_buttons_are_gone(open_lab):
+    lab = proposed(open_lab, "asks_again.ipynb", saved=True)
+    for _ in range(2):
+        lab.start(1)
+        time.sleep(1.5)
+        button(lab, "Run the plan").wait_for()
+        assert button(lab, "Run the plan").count() == 1
+    lab.load_again()
+    assert button(lab, "Run the plan").count() == 0
+    lab.start(1)
+    button(lab, "Run the plan").click(timeout=20_000)
+    assert looked(lab) == "completed ['Find A', 'Find B'] 4"
+    assert "The end." in lab.text(1)
+
+
+def test_cells_that_are_started_behind_it_wait_for_the_decision(open_lab):
+    lab = open_lab("in_order.ipynb", ["%load_ext nbagent", PROPOSAL, "print(solver.last.status)"])
+    lab.command("notebook:run-all-cells")
+    button(lab, "Run the plan").wait_for()
+    time.sleep(1)
+    assert lab.outputs(2) == []
+    button(lab, "Run the plan").click()
+    lab.wait(20)
+    assert lab.text(2).strip() == "completed"

@@ -11,7 +11,7 @@ import traceback
 import pytest
 from servers import chat_sse, json_answer, reply, stream_answer
 
-from nbagent import Agent, ScriptedLLM, open_model
+from nbagent import Agent, LLMClient, ScriptedLLM, open_model
 from nbagent.errors import ConfigError, ModelError
 from nbagent.models import keys
 from nbagent.models.anthropic import AnthropicModel
@@ -69,6 +69,21 @@ def test_every_provider_of_the_table_opens(monkeypatch):
         assert open_model(f"{name}:m").name == f"{name}:m"
     assert {"openai", "anthropic", "deepseek", "gemini", "dashscope", "moonshot", "zhipu", "ollama", "lmstudio", "vllm",
         "llama.cpp", "openrouter", "groq", "mistral", "huggingface"} <= set(providers.names)  # fmt: skip
+
+
+def test_llm_client_is_another_name_of_open_model(monkeypatch):
+    for name in ("DEEPSEEK_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    for given, options, same in (
+        (("deepseek",), {}, "deepseek"),
+        (("deepseek", "deepseek-reasoner"), {"params": {"temperature": 0}}, "deepseek:deepseek-reasoner"),
+        (("openai", "gpt-5"), {"api": "responses", "timeout": 5}, "openai:gpt-5"),
+    ):
+        one, other = LLMClient(*given, **options), open_model(same, **options)
+        assert (type(one), one.name, one.opened_as) == (type(other), other.name, other.opened_as)
+    for name in ("api_key", "emulate_tools", "profile", "default_temperature"):
+        with pytest.raises(ConfigError, match=f"^{name}: "):
+            LLMClient("deepseek", **{name: "x"})
 
 
 def test_anthropic_has_its_own_client(monkeypatch):

@@ -1,8 +1,9 @@
-"""Notebook tests: a shell of IPython, with what it displays and raises caught."""
+"""Notebook tests: a shell of IPython, with what it displays and raises caught; a real kernel and its client."""
 
 from __future__ import annotations
 
 import pytest
+from kernels import Kernel
 
 
 class Shell:
@@ -42,3 +43,13 @@ def shell(tmp_path, monkeypatch):
     shell.run_line_magic("load_ext", "nbagent")
     yield Shell(shell)
     InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def kernel():
+    kernel = Kernel()
+    try:
+        assert kernel.run("%load_ext nbagent") == []
+        yield kernel
+    finally:
+        kernel.close()

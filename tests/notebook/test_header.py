@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbagent.agents.spec_words import MOST_CHARACTERS
 from nbagent.errors import CellError
-from nbagent.notebook.header import MAX_CHARACTERS, Items, Scalar, Table, as_json, read_header
+from nbagent.notebook.header import Items, Scalar, Table, as_json, read_header
 
 
 def test_nodes_know_their_lines_and_have_no_types():
@@ -99,7 +100,7 @@ def test_refusals_name_the_cell_line(text, line, says):
         "a: &a [x, x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi")),
         "a: " + "[" * 60_000,
         "a: " + "{a: " * 51 + "}" * 51,
-        "a: " + "x" * MAX_CHARACTERS,
+        "a: " + "x" * MOST_CHARACTERS,
     ],
 )
 def test_bombs_are_refused_at_once(text):

@@ -4,84 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
-from queue import Empty
 
 import nbformat
 import pytest
-from jupyter_client.manager import KernelManager
+from kernels import wait_for_lines, writes
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-
-
-class Kernel:
-    """A kernel and its client."""
-
-    def __init__(self):
-        self.manager = KernelManager(kernel_name="python3")
-        self.manager.start_kernel()
-        self.client = self.manager.blocking_client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
-
-    def start(self, code, cell_id=None, allow_stdin=False):
-        """Sends a cell, with its id as JupyterLab sends it."""
-        content = {
-            "code": code, "silent": False, "store_history": True, "user_expressions": {},
-            "allow_stdin": allow_stdin, "stop_on_error": True,
-        }  # fmt: skip
-        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
-        self.client.shell_channel.send(message)
-        return message["header"]["msg_id"]
-
-    def wait(self, message_id, timeout=60):
-        """The outputs of a cell, once it is idle."""
-        outputs, deadline = [], time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            try:
-                message = self.client.get_iopub_msg(timeout=1)
-            except Empty:
-                continue
-            if message["parent_header"].get("msg_id") != message_id:
-                continue
-            kind, content = message["msg_type"], message["content"]
-            if kind == "status" and content["execution_state"] == "idle":
-                return outputs
-            if kind not in ("status", "execute_input"):
-                outputs.append((kind, content))
-        raise AssertionError(f"still busy after {timeout} s: {outputs}")
-
-    def wait_for_output(self, message_id, text):
-        while True:
-            message = self.client.get_iopub_msg(timeout=60)
-            if message["parent_header"].get("msg_id") == message_id and text in str(message["content"]):
-                return
-
-    def run(self, code, cell_id=None, **more):
-        return self.wait(self.start(code, cell_id, **more))
-
-    def value(self, expression):
-        """What an expression prints."""
-        [(_, content)] = self.run(f"print({expression})")
-        return content["text"].strip()
-
-    def close(self):
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-        self.manager.cleanup_resources()
-        self.client.context.destroy(0)
-
-
-@pytest.fixture
-def kernel():
-    kernel = Kernel()
-    try:
-        assert kernel.run("%load_ext nbagent") == []
-        yield kernel
-    finally:
-        kernel.close()
 
 
 HEADER = "%%agent bot\nscript: [one, two, three, four]\n---\n"
@@ -108,14 +38,14 @@ def test_without_cell_ids_each_execution_is_a_new_turn(kernel):
 
 
 @pytest.mark.parametrize("body", ["time.sleep(60)", "while True: pass", "await asyncio.sleep(60)"])
-def test_an_interrupt_ends_the_run_shows_it_and_leaves_the_kernel_alive(kernel, body):
+def test_an_interrupt_ends_the_run_shows_it_and_leaves_the_kernel_alive(kernel, body, tmp_path):
     kernel.run(
         f"import asyncio, sys, time\n{'async ' if 'await' in body else ''}def wait() -> str:\n"
-        f"    'Wait.'\n    started.append(1)\n    {body}\nstarted = []"
+        f"    'Wait.'\n    started.append(1)\n    {writes(tmp_path / 'begun')}\n    {body}\nstarted = []"
     )
     running = kernel.start("%%agent bot\ntools: [wait]\nscript:\n  - call: wait\n  - done\n---\ngo", "a")
-    time.sleep(2)
-    kernel.manager.interrupt_kernel()
+    wait_for_lines(tmp_path / "begun")
+    kernel.interrupt()
     outputs = kernel.wait(running, timeout=20)
     assert [kind for kind, _ in outputs] == ["display_data", "error"]
     assert "cancelled" in outputs[0][1]["data"]["text/plain"]
@@ -125,42 +55,34 @@ def test_an_interrupt_ends_the_run_shows_it_and_leaves_the_kernel_alive(kernel, 
     assert kernel.value("bot.last.final_output") == "fine"
 
 
-def test_an_awaited_arun_and_a_plain_run_are_interrupted_too(kernel):
+def test_an_awaited_arun_and_a_plain_run_are_interrupted_too(kernel, tmp_path):
     kernel.run(
         "import asyncio\nfrom nbagent import Agent, ScriptedLLM\n"
-        "async def wait() -> str:\n    'Wait.'\n    await asyncio.sleep(60)\n"
+        f"async def wait() -> str:\n    'Wait.'\n    {writes(tmp_path / 'begun')}\n    await asyncio.sleep(60)\n"
         "def new():\n    return Agent('a', ScriptedLLM([ScriptedLLM.tool_call('wait'), 'done']), tools=[wait])"
     )
-    for call in ("await a.arun('go')", "a.run('go')", "await asyncio.sleep(0); a.run('go')"):
+    for number, call in enumerate(["await a.arun('go')", "a.run('go')", "await asyncio.sleep(0); a.run('go')"], 1):
         running = kernel.start(f"a = new()\n{call}")
-        time.sleep(1.5)
-        kernel.manager.interrupt_kernel()
+        wait_for_lines(tmp_path / "begun", number)
+        kernel.interrupt()
         [(kind, content)] = kernel.wait(running, timeout=20)
         assert (kind, content["ename"]) in {("error", "KeyboardInterrupt"), ("error", "CancelledError")}
         assert kernel.value("a.last.status") == "cancelled"
 
 
 @pytest.mark.parametrize("body", ["raise KeyboardInterrupt", "import time; time.sleep(30)"])
-def test_runs_side_by_side_in_tasks_are_stopped_and_leave_the_kernel_alive(kernel, body):
+def test_runs_side_by_side_in_tasks_are_stopped_and_leave_the_kernel_alive(kernel, body, tmp_path):
     kernel.run(
         "import asyncio\nfrom nbagent import Agent, ScriptedLLM\n"
-        f"def stop() -> str:\n    'Stop.'\n    {body}\n"
+        f"def stop() -> str:\n    'Stop.'\n    {writes(tmp_path / 'begun')}\n    {body}\n"
         "def new():\n    return Agent('a', ScriptedLLM([ScriptedLLM.tool_call('stop'), 'done']), tools=[stop])"
     )
     running = kernel.start("a, b = new(), new()\nawait asyncio.gather(a.arun('x'), b.arun('y'))")
-    time.sleep(1.5)
-    for _ in range(2 if "sleep" in body else 0):  # each of the two holds the thread, one after the other
-        kernel.manager.interrupt_kernel()
-        time.sleep(1.5)
+    for number in (1, 2) if "sleep" in body else ():  # each of the two holds the thread, one after the other
+        wait_for_lines(tmp_path / "begun", number)
+        kernel.interrupt()
     kernel.wait(running, timeout=20)
     assert kernel.value("a.last.status, b.last.status") == "cancelled cancelled"
-
-
-def test_interactive_and_headless_runs_write_the_same_outputs(kernel):
-    cell = HEADER + "hello"
-    headless = kernel.run(cell, "a", allow_stdin=False)
-    kernel.run("%agent reset bot")
-    assert kernel.run(cell, "a", allow_stdin=True) == headless
 
 
 def test_errors_are_real_ones_and_one_line(kernel):
@@ -264,14 +186,62 @@ def _nbval(folder, notebook):
 
 def test_who_watches_sees_a_wait_counted_down_and_then_the_run_in_its_place(kernel):
     cell = "%%agent bot\nscript:\n- error: slow down\n  kind: rate_limited\n- Hi.\n---\nhello"
-    outputs = kernel.wait(kernel.start(cell, "cell", allow_stdin=True))
+    outputs = kernel.wait(kernel.start(cell, allow_stdin=True))  # a console: a cell without an id
     shown = [(kind, content["transient"].get("display_id"), content["data"]["text/plain"]) for kind, content in outputs]
     assert shown[0][0] == "display_data"
     assert shown[0][2] == "rate limited: attempt 2 in 1 second (slow down)"
     assert {kind for kind, _, _ in shown[1:]} == {"update_display_data"}
     assert len({display for _, display, _ in shown}) == 1
     assert "attempt 1 failed: rate limited" in shown[-1][2]
+    kernel.run("%agent reset bot")
     # Nobody there, as under nbclient and nbval: one output, which cannot be changed.
-    [(kind, content)] = kernel.wait(kernel.start(cell, "cell"))
+    [(kind, content)] = kernel.wait(kernel.start(cell))
     assert (kind, content["transient"]) == ("display_data", {})
     assert content["data"]["text/plain"] == shown[-1][2]
+
+
+WAITS = "%%agent bot\ntools: [pay]\napprove: [pay]\nscript:\n  - call: pay\n    args: {amount: 5}\n  - Done.\n---\ngo"
+
+
+@pytest.fixture
+def paying(kernel):
+    kernel.run("paid = []\ndef pay(amount: int) -> str:\n    'Pay.'\n    paid.append(amount)\n    return 'paid'")
+    return kernel
+
+
+def test_a_cell_that_waits_and_runs_again_takes_its_own_place(paying):
+    for _ in range(2):
+        _, (kind, content) = paying.run(WAITS, "a")
+        assert (kind, content["ename"]) == ("error", "RunInterrupted")
+    [(_, content)] = paying.run("%agent bot more", "b")
+    assert content["ename"] == "ConfigError"
+    assert paying.value("len(bot.waiting), paid, bot.history") == "1 [] ()"
+    paying.run("%agent approve bot", "c")
+    assert paying.value("bot.waiting, paid, len(bot.history)") == "{} [5] 2"
+    paying.run(WAITS.replace("script:", "decisions: [approve]\nscript:"), "a")
+    assert paying.value("paid, [m.content for m in bot.history]") == "[5, 5] ['go', 'Done.']"
+
+
+def test_whoever_watches_is_asked_in_words_and_sees_the_run_so_far(paying):
+    running = paying.start(WAITS, allow_stdin=True)  # a console: a cell without an id
+    question = paying.client.get_stdin_msg(timeout=60)
+    assert "bot wants to run pay (approve: pay)\n  amount: 5\n" in question["content"]["prompt"]
+    paying.client.input("reject too much")
+    # A client that knows no widgets does not answer the ping.
+    outputs = [output for output in paying.wait(running) if not output[0].startswith("comm_")]
+    # One output, shown once for the question, and changed in its place when the run has ended.
+    assert [kind for kind, _ in outputs] == ["display_data", "update_display_data"]
+    assert "waits for a decision" in outputs[0][1]["data"]["text/plain"]
+    assert "The reason: too much" in outputs[-1][1]["data"]["text/plain"]
+    assert paying.value("paid") == "[]"
+
+
+def test_an_interrupt_while_a_person_is_asked_leaves_the_run_waiting(paying):
+    running = paying.start(WAITS, "a", allow_stdin=True)
+    paying.client.get_stdin_msg(timeout=60)
+    paying.interrupt()
+    outputs = paying.wait(running, timeout=20)
+    assert outputs[-1][1]["ename"] == "KeyboardInterrupt"
+    assert paying.value("len(bot.waiting), paid") == "1 []"
+    paying.run("%agent approve bot", "b")
+    assert paying.value("len(bot.waiting), paid") == "0 [5]"

@@ -78,8 +78,8 @@ def test_a_named_key_goes_to_a_named_server(shell, server, monkeypatch):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("model: opnai:gpt-5", r"model opnai:gpt-5: no provider 'opnai'; did you mean 'openai'"),
-        ("model: openai:gpt-5", r"model openai:gpt-5: no key: .*OPENAI_API_KEY is not set"),
+        ("model: opnai:gpt-5", r"model: opnai:gpt-5: no provider 'opnai'; did you mean 'openai'"),
+        ("model: openai:gpt-5", r"model: openai:gpt-5: no key: .*OPENAI_API_KEY is not set"),
         ("model: openai", r"which model of openai\? Write openai:MODEL"),
         ("model: m\nbase_url: nowhere", r"base_url: expected an address such as"),
         ("model: openai:m\nbase_url: https://elsewhere.test/v1", r"is not sent to elsewhere.test"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nbagent.errors import CellError
 from nbagent.notebook.options import RESERVED, LineMagic, Options, _parser, parse_options, split_line_magic
-from nbagent.notebook.spec import ALIASES, CellSpec, flag
+from nbagent.notebook.spec import ALIASES, STORED, CellSpec, flag
 
 
 def refused(line):
@@ -135,13 +135,24 @@ def test_a_line_runs_a_turn(line, said, task):
     assert split_line_magic(line) == LineMagic(Options(said), task)
 
 
-@pytest.mark.parametrize("word", sorted(RESERVED))
+@pytest.mark.parametrize("word", sorted(RESERVED - STORED - {"compare"}))
 def test_subcommands(word):
     assert split_line_magic(f"{word} bot") == LineMagic(Options({"name": "bot"}), "", word)
     assert split_line_magic(word) == LineMagic(Options({}), "", word)
     assert split_line_magic(f"--quiet {word} bot it's") == LineMagic(
         Options({"quiet": "yes", "name": "bot"}), "it's", word
     )
+
+
+@pytest.mark.parametrize("word", sorted(STORED))
+def test_subcommands_about_runs_on_disk_take_no_name_of_an_agent(word):
+    assert split_line_magic(f"--quiet {word} bot-1 --decision approve --note it's") == LineMagic(
+        Options({"quiet": "yes"}), "bot-1 --decision approve --note it's", word
+    )
+
+
+def test_runs_to_compare_are_as_they_are_written():
+    assert split_line_magic("--quiet compare a@1 b") == LineMagic(Options({"quiet": "yes"}), "a@1 b", "compare")
 
 
 def test_line_help():

@@ -113,7 +113,7 @@ notes, broken, said = Notes(), Broken(), HistoryMemory()
     assert [m.content for m in named.ns["said"].get_messages()] == ["Why?", "ok"]
     named.run("%%agent bot\nAnd then?")
     assert [m.content for m in named.ns["bot"].last.prompt.history] == ["Why?", "ok"]
-    with pytest.raises(CellError, match=r"context \(cell line 3\): no variable 'nots'"):
+    with pytest.raises(CellError, match=r"Cell line 3: context: no variable 'nots'"):
         named.run("%%agent bot\nscript: [ok]\ncontext: [nots]\n---\ngo")
     with pytest.raises(ConfigError, match="expected a context provider"):
         named.run("%%agent bot\nscript: [ok]\ncontext: [style]\n---\ngo")
@@ -177,7 +177,7 @@ server = Server()
 """)
     named.run("%%agent bot\nscript: [ok]\ntools: [several, registry, server]\n---\nhi")
     assert named.ns["bot"].own_tools.names == ("one", "two", "three")
-    with pytest.raises(CellError, match=r"tools \(cell line 3\): several: there is a tool 'one' already"):
+    with pytest.raises(CellError, match=r"Cell line 3: tools: several: there is a tool 'one' already"):
         named.run("%%agent bot\nscript: [ok]\ntools: [one, several]\n---\nhi")
 
 

@@ -148,7 +148,30 @@ def test_wrong_values(text, line, says):
 def test_unknown_keys_offer_the_nearest(key, near):
     message = refused(f"quiet: yes\n{key}: x")
     assert message.startswith(f"Cell line 3: unknown key `{key}`; did you mean `{near}`?")
-    assert f"Known: {', '.join(CellSpec.model_fields)}." in message
+    assert message.endswith(f"? `%%agent --help` lists all {len(CellSpec.model_fields)}.")
+    assert len(message) < 120
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("zzzzzz", "unknown key `zzzzzz`. `%%agent --help` lists all "),
+        ("max_l_calls", "did you mean `max_llm_calls` or `max_tool_calls`? `%%agent --help` lists all "),
+        ("guardrails", "did you mean `input_guardrails` or `output_guardrails`? `%%agent --help` lists all "),
+        ("output_schema", "did you mean `output`? `%%agent --help` lists all "),
+        ("temperature", "did you mean a parameter of the request, `params: {temperature: …}`? `%%agent --help` lists"),
+        ("top-p", "did you mean a parameter of the request, `params: {top_p: …}`?"),
+    ],
+)
+def test_an_unknown_key_is_told_in_a_line(key, says):
+    assert says in refused(f"{key}: 0.5")
+    assert "0.5" not in refused(f"{key}: 0.5")
+
+
+def test_where_there_are_few_names_they_are_listed():
+    assert refused("script: [{call: look, arg: {}}]").endswith(
+        "unknown key of a tool call `arg`; did you mean `args`? Known: call, args, raw, id, content."
+    )
 
 
 def test_a_key_of_prose_explains_the_header():
@@ -202,7 +225,7 @@ def test_option_values_are_checked_too(value):
 
 
 def test_every_reserved_word_is_refused_as_a_name():
-    assert len(RESERVED) == 24
+    assert len(RESERVED) == 28
     for word in RESERVED:
         refused(f"name: {word}")
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nbagent import Agent, PlanAgent, ReflectionAgent
+from nbagent.agents.spec import TURNS
 from nbagent.errors import CellError, ConfigError
+from nbagent.notebook.spec import CellSpec, flag
 
 PLAN = """%%plan solver
 script:
@@ -102,7 +106,7 @@ def test_the_strategy_may_be_a_key(shell):
         ("%%plan a\ntools: [agent:nobody]\nscript: [x]\n---\nGo", "no variable 'nobody'"),
         ("%%plan a\ntools: [agent:len]\nscript: [x]\n---\nGo", "no variable 'len'"),
         ("%%plan a\nmax_tool_calls: -1\nscript: [x]\n---\nGo", "whole number from 0"),
-        ("%%plan a\nhooks: [nothing]\nscript: [x]\n---\nGo", r"hooks \(cell line 2\): no variable 'nothing'"),
+        ("%%plan a\nhooks: [nothing]\nscript: [x]\n---\nGo", "Cell line 2: hooks: no variable 'nothing'"),
     ],
 )
 def test_a_wrong_cell_is_an_error_before_anything_happens(cell, match, shell):
@@ -126,6 +130,15 @@ def test_an_agent_is_a_tool_of_another_one(shell):
     shell.ns["boss_tools"] = []
     with pytest.raises(CellError, match="'boss_tools' is of type list, not an agent"):
         shell.run("%%agent x\ntools: [agent:boss_tools]\nscript: [x]\n---\nGo")
+
+
+def test_an_agent_whose_name_no_model_can_call_says_what_to_do(shell):
+    shell.run("%%agent 翻译\nscript: [Bonjour]\n---")
+    with pytest.raises(CellError, match=r"^Cell line 2: tools: agent:翻译: .* or the agent another one$"):
+        shell.run("%%agent boss\ntools: [agent:翻译]\nscript: [ok]\n---\nHow?")
+    shell.run("from nbagent import AgentTool\ntranslate = AgentTool(翻译, 'translate', '翻译')")
+    shell.run("%%agent boss\ntools: [translate]\nscript: [{call: translate, args: {task: hi}}, ok]\n---\nHow?")
+    assert shell.ns["boss"].last.tool_calls[0].run.final_output == "Bonjour"
 
 
 def test_a_name_that_holds_an_agent_is_one_as_a_tool_without_the_prefix(shell):
@@ -229,6 +242,20 @@ def test_list_undo_clear_and_fork(shell):
             shell.run(wrong)
 
 
+def test_the_list_shows_what_a_session_store_holds(shell, tmp_path):
+    shell.ns["folder"] = tmp_path
+    make = "from nbagent import Agent, ScriptedLLM, SessionStore\n"
+    make += "bot = Agent('bot', ScriptedLLM(['one', 'two', 'three']), session_store=SessionStore(folder))"
+    shell.run(make)
+    for scope in ("ada", "grace", None):
+        shell.ns["bot"].run("Hi.", scope=scope)
+    shell.ns["bot"].clear_history("ada")
+    shell.run(make)  # a restart
+    assert shell.text("%agent list") == "bot · chat · scripted · 2 messages\n  grace · 2 messages"
+    shell.run("%agent undo --scope grace bot")
+    assert shell.text("%agent list") == "bot · chat · scripted · 2 messages"
+
+
 def test_undo_takes_the_script_back(shell):
     shell.run("%%agent bot\nscript: [one, two]\n---\nFirst")
     shell.run("%agent bot Second")
@@ -273,6 +300,31 @@ def test_only_a_plan_can_be_proposed(cell, shell):
         shell.run(cell)
 
 
+@pytest.mark.parametrize(
+    ("line", "match"),
+    [
+        ("%reflect solver --run", "only a plan is proposed"),
+        ("%%agent solver --propose\nscript: [x]\n---\nGo", "only a plan is proposed"),
+        ("%%agent solver --propose --strategy chat\nGo", "only a plan is proposed"),
+        ("%%plan solver --propose --run", "keep one of them"),
+        ("%%plan solver --run\nGo on", "the plan has its task already"),
+        ("%%plan solver --run --max-turns 9", "the plan is that of the agent as it is"),
+        ("%%plan solver --run\nsystem: Be brief.\nscript: [x]\n---", "the plan is that of the agent as it is"),
+        ("%plan fresh --run", "no plan waits"),
+        ("%%plan fresh --run\nscript: [x]\n---", "no plan waits"),
+    ],
+)
+def test_a_line_that_is_refused_leaves_the_agent_and_its_plan_as_they_are(line, match, shell):
+    shell.run(PLAN.replace("%%plan solver", "%%plan solver --propose"))
+    solver = shell.ns["solver"]
+    with pytest.raises(CellError, match=match):
+        shell.run(line)
+    assert (shell.ns["solver"], solver.plan, solver.max_turns) == (solver, ["Find A", "Find B"], 3)
+    assert "fresh" not in shell.ns
+    shell.run("%plan solver --run")
+    assert solver.last.final_output == "A and B are 3."
+
+
 def test_run_and_a_task_do_not_go_together(shell):
     shell.run(PLAN.replace("%%plan solver", "%%plan solver --propose"))
     with pytest.raises(CellError, match="run: the plan has its task already"):
@@ -283,9 +335,33 @@ def test_help_and_question_mark_lines_work_for_all_magics(shell):
     for name in ("plan", "reflect"):
         shell.run(f"%{name} --help")
         assert f"%%{name} [NAME]" in shell.outputs[0]["text/plain"]
+        assert shell.outputs[0] == shell.run(f"%%{name} --help")[0]
     shell.run("%%agent bot\nscript: ['[]', one, done]\n---")
     shell.run("%plan bot What now?")
     assert shell.ns["bot"].last.final_output == "done"
+
+
+def test_the_help_of_a_magic_says_what_its_options_mean_there(shell):
+    said = {name: shell.text(f"%%{name} --help") for name in ("agent", "plan", "reflect")}
+    turns = {
+        name: next(line for line in text.split("\n") if "--max-turns" in line).split("N ", 1)[1].strip()
+        for name, text in said.items()
+    }
+    assert turns["plan"] == f"model calls each step may make, 1 to 10,000 (default: {TURNS['plan']})"
+    assert turns["reflect"].startswith(
+        f"rounds of critique and refinement, 1 to 10,000 (default: {TURNS['reflection']})"
+    )
+    numbers = (TURNS["chat"], TURNS["react"], TURNS["plan"], TURNS["reflection"])
+    assert re.findall("[0-9]+(?=[,;)])", turns["agent"].partition("(")[2]) == [str(number) for number in numbers]
+    assert "what the critic may call" in said["reflect"]
+    # What is refused has no line, and is named above.
+    refused = {"agent": (), "plan": ("strategy",), "reflect": ("strategy", "replan", "propose", "run")}
+    for name, text in said.items():
+        head, _, options = text.partition("\n  -h, --help")
+        for field in CellSpec.model_fields:
+            assert (f"{flag(field)} " in options) != (field in refused[name]), (name, field)
+        assert all(f"`{field}`" in head for field in refused[name])
+        assert max(map(len, head.split("\n"))) < 120
 
 
 def test_a_magic_below_other_code_is_an_error(shell):
@@ -316,7 +392,7 @@ def test_the_list_names_variables(shell):
     [
         ("%plan bot --runn", "stands behind the name"),
         ("%plan bot Go on --propose", "stands behind the name"),
-        ("%%agent bot\ntools: [look]\ndeny: [lok]\nscript: [x]\n---\nGo", "deny: .* 'lok'; did you mean 'look'"),
+        ("%%agent bot\ntools: [look]\ndeny: [lok]\nscript: [x]\n---\nGo", "line 3: .* 'lok'; did you mean 'look'"),
         ("%%agent bot\nallow: [look]\nscript: [x]\n---\nGo", "allow: the agent has no tool 'look'; there are: none"),
     ],
 )  # fmt: skip
@@ -346,3 +422,14 @@ def test_a_dry_plan_shows_the_request_that_is_sent_first(shell):
     assert "Do not answer this yet" in shell.text(cell)
     shell.run(cell.replace(" --dry", ""))
     assert "Do not answer this yet" in shell.text("%prompt bot")
+
+
+def test_a_description_says_how_often_its_agent_asks_again_and_a_line_how_often_its_run_does(shell):
+    shell.run("%%agent bot\noutput: {n: int}\nretries: 2\nscript: [a, b, '{\"n\": 1}', a, b, c, '{\"n\": 2}', a]\n---")
+    shell.run("%agent bot Go")
+    assert shell.ns["bot"].last.final_output == {"n": 1}
+    shell.run("%agent --retries 3 bot Go")
+    shell.run("%agent --max-turns 9 bot")
+    assert (shell.ns["bot"].last.final_output, shell.ns["bot"].retries) == ({"n": 2}, 2)
+    shell.run("%%agent bot\noutput: {n: int}\nscript: [a]\n---")
+    assert shell.ns["bot"].retries == 1

@@ -155,7 +155,7 @@ def test_every_block_is_in_the_selection_once_kept_ones_within_the_limit_and_dis
     assert all(c.block.text.strip() for c in alive)
     if any(c.reason.startswith("over") for c in chosen):
         assert len(alive) == policy.limit
-    assert [s.text for s in dropped(chosen)] == [c.block.text for c in chosen if not c.kept]
+    assert [s.text for s in dropped(chosen, "CONTEXT")] == [c.block.text for c in chosen if not c.kept]
 
 
 @given(answers, policies)
@@ -202,10 +202,10 @@ def test_a_rendering_in_full():
 
 def test_what_is_left_out_is_in_the_record():
     answers = [answer("A", ("x", "u", None, 0.5), ("x", "v", None, 0.4)), Answer("B", failure="failed: KeyError: 'x'")]
-    assert dropped(select(answers)) == (
+    assert dropped(select(answers), "CONTEXT") == (
         Segment("user", "CONTEXT", "x", Source("context", "A", "v", 0.4), kept=False, reason="the same as block 1 (A)"),
     )
-    assert failures(answers) == (
+    assert failures(answers, "CONTEXT") == (
         Segment("user", "CONTEXT", "", Source("context", "B"), kept=False, reason="failed: KeyError: 'x'"),
     )
 

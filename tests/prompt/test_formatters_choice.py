@@ -36,8 +36,8 @@ def test_an_unknown_name_is_told_with_the_nearest():
     with pytest.raises(ConfigError) as caught:
         formatter_named("markdwon")
     assert str(caught.value) == (
-        "no formatter has the name 'markdwon'; there are paragraph, json, lenient json, markdown, tagged, twins."
-        " Did you mean 'markdown'?"
+        "formatters: no formatter has the name 'markdwon'; there are paragraph, json, lenient json, markdown, "
+        "tagged, twins. Did you mean 'markdown'?"
     )
 
 

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from nbagent.errors import ConfigError
 from nbagent.messages import Field, Piece, Source
+from nbagent.prompt.formatters.json_object import JsonFormatter
 from nbagent.prompt.formatters.known import KNOWN
 from nbagent.prompt.formatters.reading import Reading, Unreadable
 from nbagent.prompt.formatters.use import instructions_of, laid_out, name_of, read_answer
+from nbagent.texts.pack import Texts
 
 TEMPLATE = Source("template", "task")
 CITY = Source("variable", "city: str")
@@ -115,8 +117,19 @@ def test_names():
 
 
 def test_instructions():
-    assert instructions_of(Foreign(), {"a": ""}) == ""
-    assert instructions_of(KNOWN["json"], {"a": ""}) == KNOWN["json"].instructions({"a": ""})
+    assert instructions_of(Foreign(), {"a": ""}) == ()
+    [piece] = instructions_of(KNOWN["json"], {"a": ""})
+    assert piece == Piece(KNOWN["json"].instructions({"a": ""}), Source("format", "json"))
+    [piece] = instructions_of(KNOWN["json"], {"a": ""}, Texts("chinese"))
+    assert piece.text.startswith("只回复一个 JSON 对象")
+
+
+def test_a_formatter_of_ones_own_that_is_made_of_ours_says_what_it_likes():
+    class Mine(JsonFormatter):
+        def instructions(self, output):
+            return f"{len(output)} fields, please."
+
+    assert instructions_of(Mine(), {"a": ""}, Texts("chinese")) == (Piece("1 fields, please.", Source("format")),)
 
 
 def test_answers():

@@ -54,7 +54,7 @@ def small(text):
     ],
 )
 def test_what_the_model_is_told_of_a_plain_type(declared, told):
-    assert Output({"a": declared}).described == {"a": told}
+    assert Output({"a": declared}).told() == {"a": told}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_the_model_is_told_of_a_plain_type(declared, told):
     ],
 )
 def test_what_the_model_is_told_of_other_types_is_their_schema(declared, parts):
-    [told] = Output({"a": declared}).described.values()
+    [told] = Output({"a": declared}).told().values()
     assert all(part in told for part in parts)
     assert " at 0x" not in told
     assert __name__ not in told
@@ -136,7 +136,7 @@ def test_a_run_is_replayed_after_the_class_of_a_value_was_defined_anew():
 
 def test_fields_with_the_text_reader_are_refused():
     for options in ({"output": {"a": "x"}}, {"push_keys": ["a"]}):
-        with pytest.raises(ConfigError, match="output fields need an answer that is read"):
+        with pytest.raises(ConfigError, match="formatters: `text` reads no answer, and output fields need one"):
             Agent("a", ScriptedLLM([]), formatters=["paragraph", "text"], **options)
 
 

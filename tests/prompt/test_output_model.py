@@ -104,7 +104,7 @@ TRIP = {"start": 1, "end": 2, "from": "Rome"}
 
 
 def test_the_fields_of_a_model_are_told_by_the_names_of_their_json():
-    told = model_output(Trip).described
+    told = model_output(Trip).told()
     assert list(told) == ["start", "end", "mood", "items", "from", "via", "more"]
     assert told["start"] == '{"minimum": 0, "type": "integer"}: the first day'
     assert (told["end"], told["from"]) == ("int", "str: the city")
@@ -131,12 +131,12 @@ def test_the_fields_of_a_model_are_told_by_the_names_of_their_json():
     ],
 )
 def test_a_type_with_fields_is_these_and_any_other_is_one_field(kind, told):
-    assert model_output(kind).described == told
+    assert model_output(kind).told() == told
     assert len(model_output(kind)) == len(told)
 
 
 def test_a_type_that_holds_itself_is_told():
-    told = model_output(Node).described
+    told = model_output(Node).told()
     assert told["name"] == "str"
     assert told["kids"].count('"Node"') == 2
 
@@ -357,7 +357,7 @@ def test_a_blueprint_takes_another_output():
 
 
 def test_a_blueprint_whose_answers_stay_text_takes_no_output():
-    with pytest.raises(ConfigError, match="output fields need an answer that is read: formatters say `text`"):
+    with pytest.raises(ConfigError, match="formatters: `text` reads no answer, and output fields need one"):
         with_output(plan(formatters=["paragraph", "text"]), model_output(Item))
 
 

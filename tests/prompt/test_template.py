@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nbagent.errors import ConfigError
 from nbagent.messages import Field, Piece, Source
 from nbagent.prompt.references import render_template
-from nbagent.prompt.template import Slot, escaped, fill, parse, shown
+from nbagent.texts.template import Slot, escaped, fill, parse, shown
 
 
 def field(name, text):

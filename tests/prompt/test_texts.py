@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import re
 import subprocess
 import sys
 
 import pytest
 
 from nbagent import Agent, PlanAgent, ReflectionAgent, ScriptedLLM, Texts, tool
-from nbagent.errors import ConfigError
+from nbagent.errors import ConfigError, ModelError
 from nbagent.events import Noted, PromptAssembled
-from nbagent.messages import Piece, Source
-from nbagent.prompt.template import fields_in, parse
-from nbagent.prompt.texts.chinese import CHINESE
-from nbagent.prompt.texts.english import ENGLISH
-from nbagent.prompt.texts.pack import DEFAULT, LANGUAGES, texts_of
+from nbagent.messages import ModelReply, Piece, Source, ToolCall
+from nbagent.texts.chinese import CHINESE
+from nbagent.texts.english import ENGLISH
+from nbagent.texts.pack import DEFAULT, LANGUAGES, texts_of
+from nbagent.texts.phrase import Phrase, phrase_of
+from nbagent.texts.template import fields_in, parse
 
 call = ScriptedLLM.tool_call
 
@@ -76,7 +80,7 @@ def test_the_signal_of_a_language_is_a_verdict_in_it():
 
 
 def test_the_english_pack_is_all_that_is_imported():
-    program = "import sys, nbagent; nbagent.PlanAgent; print('nbagent.prompt.texts.chinese' in sys.modules)"
+    program = "import sys, nbagent; nbagent.PlanAgent; print('nbagent.texts.chinese' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("False\n", "")
 
@@ -150,7 +154,7 @@ def test_texts_may_be_given_in_short(given, made):
         ("german", "texts: expected the language english or chinese, got 'german'"),
         ({"language": "german"}, "texts: expected the language english or chinese, got 'german'"),
         ({"plan.plam": "{question}{tools}"}, "texts: there is no text 'plan.plam'; did you mean 'plan.plan'?"),
-        ({"zzz": "x"}, "texts: there is no text 'zzz'; there are loop.empty_reply, "),
+        ({"zzz": "x"}, "texts: there is no text 'zzz'; `Texts\\(\\).keys` has them all"),
         ({3: "x"}, "texts: there is no text 3"),
         (
             {"plan.step": "{step}{failed}"},
@@ -220,10 +224,125 @@ def test_a_reflection_speaks_the_language_and_passes_in_it(language):
     result = agent.run("go")
     assert (result.final_output, result.stop_reason) == ("better", "passed in round 2")
     said = spoken(agent)
-    assert set(said) == {"reflection.critic", "reflection.critique", "reflection.refine"}
+    assert set(said) == {"reflection.critic", "reflection.critique", "reflection.refine", "reflection.signal"}
     assert all(is_chinese(text) == (language == "chinese") for text in said.values())
-    assert signal in said["reflection.critique"]
+    assert said["reflection.signal"] == signal * 2
     assert (signal == "已达最佳") == (language == "chinese")
+
+
+UNFINISHED = ModelReply("so far", finish_reason="length")
+TWICE = ModelReply("", (ToolCall("a", "look", "{}"), ToolCall("a", "look", "{}")), finish_reason="tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("replies", "keys", "reason"),
+    [
+        ([call("look"), call("look", {"place": "there"})], ["loop.out_of_turns"], "no answer within max_turns=2"),
+        (
+            ["", ""], ["loop.unusable_twice", "loop.is_empty"],
+            "the model gave no usable reply in turn 2, for the second time: its reply is empty",
+        ),
+        (
+            [TWICE, TWICE], ["loop.unusable_twice", "loop.same_id"],
+            "the model gave no usable reply in turn 2, for the second time: "
+            + DEFAULT.text("loop.same_id", id="'a'"),
+        ),
+        (
+            [UNFINISHED], ["loop.length"],
+            DEFAULT.text("loop.length", turn="1", unrun=""),
+        ),
+        (
+            [ModelReply("", (ToolCall("a", "look", "{}"),), finish_reason="pause")],
+            ["loop.incomplete", "loop.unrun"],
+            "the reply of turn 1 is incomplete (finish reason 'pause'); none of its 1 tool calls was run",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_why_a_step_has_no_result_is_told_in_the_language(language, replies, keys, reason):
+    script = ['["a", "b"]', *replies, "b done", "Done."]
+    agent = PlanAgent("p", ScriptedLLM(script), tools=[look], max_turns=2, texts=language)
+    result = agent.run("go")
+    # People read it in English, whatever the model speaks.
+    assert (result.plan[0].reason, result.stop_reason) == (reason, f"step 1 failed: {reason}")
+    said = spoken(agent)
+    assert all(key in said for key in keys), said
+    assert all(is_chinese(said[key]) == (language == "chinese") for key in keys)
+    told = agent.model.requests[-2].messages[-1].content
+    assert (reason in told) == (language == "english")
+
+
+def test_a_limit_of_a_reply_is_told_in_the_language():
+    agent = PlanAgent("p", ScriptedLLM(['["a", "b"]', UNFINISHED, "b", "Done."]), max_tokens=2_000, texts="chinese")
+    result = agent.run("go")
+    assert result.plan[0].reason == "the reply of turn 1 reached max_tokens=2,000"
+    assert "第 1 轮的回复达到了 max_tokens=2,000" in agent.model.requests[2].messages[-1].content
+
+
+def test_a_reason_may_be_worded_differently():
+    agent = PlanAgent(
+        "p", ScriptedLLM(['["a", "b"]', call("look"), "b done", "Done."]), tools=[look], max_turns=1,
+        texts={"loop.out_of_turns": "it took more than {turns}"},
+    )  # fmt: skip
+    result = agent.run("go")
+    assert "Step 1 (a) has no result: it took more than 1. " in agent.model.requests[2].messages[-1].content
+    assert result.plan[0].reason == "no answer within max_turns=1"
+
+
+BAD_ANSWERS = {
+    "json": ["hello", "[1]", '{"mood": ', '{"mood": 1e999}', '{"mood": NaN}', '{"a": 1, "a": 2}', "{]", '{"other": 1}'],
+    "lenient": ["hello", "{1: 2}"],
+    "paragraph": ["hello"],
+    "markdown": ["hello"],
+    "tagged": ["hello"],
+}
+
+
+@pytest.mark.parametrize(("formatter", "answer"), [(name, bad) for name, some in BAD_ANSWERS.items() for bad in some])
+def test_what_is_wrong_with_an_answer_is_told_in_the_language(formatter, answer):
+    """With the rules of its form, which are told first."""
+    good = '{"mood": "fine", "place": "here"}'
+    good = {"paragraph": "mood: fine\nplace: here", "markdown": "# mood\nfine\n# place\nhere"}.get(formatter, good)
+    name = {"lenient": "lenient json"}.get(formatter, formatter)
+    told = {}
+    for language in LANGUAGES:
+        agent = Agent(
+            "a", ScriptedLLM([answer, good]), output={"mood": "", "place": ""}, formatters=["paragraph", name],
+            texts=language,
+        )  # fmt: skip
+        assert agent.run("go")["mood"] == "fine"
+        [note] = [e.text for e in agent.last.events if isinstance(e, Noted) and e.told]
+        rules = next(s.text for s in agent.last.prompt.segments if s.source.kind == "format")
+        assert agent.model.requests[1].messages[-1].content == note
+        told[language] = (rules, note)
+    for english, chinese in zip(told["english"], told["chinese"], strict=True):
+        assert not is_chinese(english)
+        assert is_chinese(chinese)
+        # Names, the answer and what Python's reader of JSON says are all that is left of the English.
+        left = re.sub(r"`[^`]*`|<[^>]*>|答案是：.*|(?<=问题在于：)(?:Expecting|Extra)[^：]*", "", chinese)
+        known = {"JSON", "Markdown", "Python", "name", "value", "mood", "place", "answer", "n", "NaN", "e", "a"}
+        assert set(re.findall("[A-Za-z]+", left)) <= known, chinese
+
+
+def test_a_plan_that_cannot_be_read_is_asked_for_again_in_the_language():
+    for bad in ("hello", '{"steps": 3}', '{"stages": []}', '["a" "b"]', "1. a\n2. b\n\nthen\n\n1. c\n2. d", "[[1]]"):
+        agent = PlanAgent("p", ScriptedLLM([bad, '["a"]', "a done", "Done."]), texts="chinese")
+        agent.run("go")
+        told = agent.model.requests[1].messages[-1].content
+        assert told.startswith("答案无法读取。应为："), bad
+        assert not re.search("Expected|Answer|wrong|there is|is no", told), told
+
+
+def test_a_phrase_is_an_error_for_people_and_a_text_for_models():
+    phrase = Phrase("loop.unusable", turn="3", what=Phrase("loop.is_empty"))
+    error = ModelError(phrase, kind="bad_response")
+    assert str(error) == "the model gave no usable reply in turn 3: its reply is empty"
+    assert Texts("chinese").said(phrase_of(error)) == "模型在第 3 轮没有给出可用的回复：它的回复是空的"
+    assert phrase_of(ValueError("x", 3)) == "('x', 3)"
+    assert phrase == Phrase("loop.unusable", turn="3", what=Phrase("loop.is_empty"))
+    assert hash(phrase) == hash(Phrase("loop.unusable", turn="4", what=""))
+    assert repr(phrase) == repr(str(phrase))
+    assert str(copy.deepcopy(error)) == str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_other_words_reach_the_model():

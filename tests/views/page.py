@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from nbagent.views.style import ROOT, STYLE
 
 CHROME = {"div", "style", "b", "i", "code", "span", "details", "summary", "small", "pre", "mark", "sup", "p"}
-CHROME |= {"svg", "title", "path", "ins", "del"}
+CHROME |= {"svg", "title", "path", "text", "ins", "del", "table", "caption", "thead", "tbody", "tr", "th", "td"}
 ANSWER = {"p", "br", "h4", "h5", "h6", "strong", "em", "s", "small", "code", "pre", "ul", "ol", "li", "blockquote"}
 ANSWER |= {"hr", "table", "thead", "tbody", "tr", "th", "td", "a"}
 CLASSES = {*ROOT.split(), *re.findall(r"\.(nbagent-[a-z]+)", STYLE)}
@@ -14,15 +14,24 @@ CLASSES = {*ROOT.split(), *re.findall(r"\.(nbagent-[a-z]+)", STYLE)}
 
 NUMBERS = {
     ("details", "name"): "nbagent-[0-9a-f]{12}",
+    ("th", "scope"): "col|row",
+    ("td", "colspan"): r"\d+",
+    ("div", "role"): "region",
+    ("div", "aria-label"): "nbagent",
+    ("b", "role"): "heading",
+    ("b", "aria-level"): "3",
     ("svg", "role"): "img",
+    ("svg", "aria-label"): r"[\w ,.:]+",
     ("svg", "preserveaspectratio"): "none",
     ("svg", "viewbox"): r"0 0 \d+ \d+",
     ("svg", "width"): r"\d+",
     ("svg", "height"): r"\d+",
     ("svg", "stroke-width"): r"\d+",
-    ("path", "d"): r"(M\d+ \d+[hv]\d+)+",
+    ("path", "d"): r"(M\d+ \d+([hv]-?\d+|l-?\d+ \d+|z)+)+",
+    ("text", "x"): r"\d+",
+    ("text", "y"): r"\d+",
 }
-"""The attributes whose values are made of our own numbers, and how those look."""
+"""The attributes whose values are words and numbers of our own, and how those look."""
 
 
 class Page(HTMLParser):

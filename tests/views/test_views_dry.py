@@ -72,7 +72,7 @@ def test_each_kind_has_a_colour_and_its_tokens_in_words(kind):
     prompt = prompt_of()
     html = html_of(prompt)
     tokens, whole = totals(prompt.spans)[kind], sum(totals(prompt.spans).values())
-    assert f".{css(kind)}{{--nbagent-kind:#" in STYLE
+    assert f".{css(kind)}{{--n-kind:#" in STYLE
     assert f"</mark> {kind} <small>{tokens:,} · {round(100 * tokens / whole)}%</small>" in html
     assert f'<mark class="nbagent-solid {css(kind)}">' in html
     if kind != "template":
@@ -175,7 +175,7 @@ def test_the_names_of_parts_and_what_stands_between_them_need_no_source():
     assert "label MESSAGE" not in html.partition("<b>Pieces</b>")[0]
     sources = text.partition("  sources\n")[2].partition("\n\n")[0]
     assert [line.split(" (")[0].strip() for line in sources.splitlines()] == [
-        "input topic", "input words", "format RESPONSE FORMAT REQUIREMENTS",
+        "input topic", "input words", "format json",
         "output REQUIRED OUTPUT FIELDS AND THEIR DESCRIPTIONS", "context MEM",
     ]  # fmt: skip
     assert "\n  user\n    MESSAGE TO YOU:" in text

@@ -99,7 +99,7 @@ def test_the_chart_stacks_what_the_numbers_say():
 def test_the_chart_says_itself_in_a_sentence():
     shown = growth_html(Trace.of(weather_run()))
     assert '<svg role="img"' in shown
-    assert "<title>The prompt of turns 1 to 2: 52 → 64 tokens (estimated).</title>" in shown
+    assert "<title>Prompt growth: 52 → 64 tokens (estimated).</title>" in shown
     assert "reply <small>0 → 9</small>" in shown
 
 

@@ -6,6 +6,7 @@ import pytest
 from hostile import TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from page import Page
 from views_samples import PLACES, full_run, long_run, weather_run
 
@@ -73,12 +74,13 @@ def test_each_rule_of_the_style_is_about_us():
 
 
 def test_jupyterlabs_colours_win():
-    assert STYLE.count("--nbagent-bg:var(--jp-layout-color0,var(--vscode-editor-background,#") == 2
+    assert STYLE.count("--n-bg:var(--jp-layout-color0,var(--vscode-editor-background,var(--nd-bg,#fff)))") == 1
+    assert STYLE.count("@media(prefers-color-scheme:dark){.nbagent-run{--nd-bg:#") == 1
 
 
 def test_mathjax_keeps_out():
     assert ROOT.split()[1:] == ["tex2jax_ignore", "mathjax_ignore"]
-    assert bundle(weather_run())["text/html"].startswith(f'<div class="{ROOT}">')
+    assert bundle(weather_run())["text/html"].startswith(f'<div class="{ROOT}" ')
 
 
 def opened(events):
@@ -141,6 +143,19 @@ assert heavy() == ["markdown_it", "markupsafe", "nh3"], heavy()
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_formulas_are_those_of_the_answer_alone():
+    formula = "$$x$$"
+    plain = full_run(**dict.fromkeys(PLACES, formula))
+    shown = html([structs.replace(plain[0], math=True), *plain[1:]])
+    assert shown.count("mathjax_process") == 1
+    assert "mathjax_process" not in html(plain)
+
+
 def test_the_answer_is_markdown():
     shown = html([RunFinished("completed", "go **north**")])
     assert '<div class="nbagent-answer"><p>go <strong>north</strong></p></div>' in shown
+
+
+def test_text_from_right_to_left_keeps_its_direction_and_moves_none_of_our_words():
+    assert ".nbagent-run pre,.nbagent-answer>*{unicode-bidi:plaintext;text-align:start}" in STYLE
+    assert ".nbagent-run code,.nbagent-run b,.nbagent-run :is(td,th){unicode-bidi:isolate}" in STYLE

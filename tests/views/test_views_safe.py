@@ -1,12 +1,13 @@
 import re
 import time
+from unicodedata import category
 
 import pytest
 from hostile import TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbagent.views.safe import MARKDOWN_LIMIT, escape, inline, markdown, visible
+from nbagent.views.safe import MARKDOWN_LIMIT, escape, exact, inline, markdown, visible
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,28 @@ def test_visible_text_is_seen_and_stays_as_it_is(text):
     assert not re.search(r"[\n\t]", inline(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, naïve, 日本語, \ttab\nline", "plain, naïve, 日本語, \ttab\nline"),
+        ("a\r\nb", "a⟦U+000D⟧\nb"),
+        ("می\u200cخواهم ❤\ufe0f", "می⟦U+200C⟧خواهم ❤⟦U+FE0F⟧"),
+        ("a\u00a0b\u3000c\u2800d", "a⟦U+00A0⟧b⟦U+3000⟧c⟦U+2800⟧d"),
+        ("\u0600\u3164\ue000\u0378\u2028\ud800", "⟦U+0600⟧⟦U+3164⟧⟦U+E000⟧⟦U+0378⟧⟦U+2028⟧⟦U+D800⟧"),
+        ("ok\U000e0068\U000e0069", "ok⟦2 tag characters: hi⟧"),
+    ],
+)
+def test_exact(text, shown):
+    assert exact(text) == shown
+
+
+@given(st.text(alphabet=st.characters()))
+def test_in_exact_text_every_character_is_seen(text):
+    shown = exact(text)
+    assert exact(shown) == visible(shown) == shown
+    assert {char for char in shown if category(char)[0] in "CZ"} <= set("\n\t ")
+
+
 @given(st.text())
 def test_escaped_text_has_no_markup(text):
     assert not re.search(r"[<>\"']|&(?!amp;|lt;|gt;|#34;|#39;)", escape(text))
@@ -56,6 +79,7 @@ def test_escaped_text_has_no_markup(text):
     [
         ("# a\n## b\n#### c", "<h4>a</h4>\n<h5>b</h5>\n<h6>c</h6>"),
         ("[a](https://x.test/b)", '<p><a href="https://x.test/b" rel="noopener noreferrer">a</a></p>'),
+        ("[a](https://x.test 't')", '<p><a href="https://x.test" rel="noopener noreferrer">a</a> (t)</p>'),
         ("[a](http://x.test/b)", "<p>a (http://x.test/b)</p>"),
         ("[a](/api/kernels)", "<p>a (/api/kernels)</p>"),
         ("[a](//x.test)", "<p>a (//x.test)</p>"),
@@ -75,6 +99,36 @@ def test_escaped_text_has_no_markup(text):
 )
 def test_markdown(source, shown):
     assert markdown(source) == shown
+
+
+FORMULA = '<div class="tex2jax_process mathjax_process">{}</div>'
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"$$\frac{a}{b_1} * c_1 * d$$",
+        "$$\n\\begin{aligned}a &amp; b\\\\ c\\end{aligned}\n$$".replace("&amp;", "&"),
+        "$$x$$",
+    ],
+)
+def test_a_formula_is_typeset_where_that_is_wanted(formula):
+    assert FORMULA.format(escape(formula)) in markdown(f"a\n\n{formula}\n\nb", math=True)
+    assert "mathjax" not in markdown(formula)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["costs $5 and $6", r"\(x\)", "so $$x$$ is", "`$$x$$`", "```\n$$x$$\n```", "$$x$$ $$y$$", "$$" + "x" * 3_000 + "$$"]
+    + [rf"$$\{name}{{x}}{{y}}$$" for name in ("href", "unicode", "require", "class", "style", "cssId", "data", "def")]
+    + [
+        rf"$$\{name}{{x}}{{y}}$$"
+        for name in ("newcommand", "let", "url", "includegraphics", "rule", "kern", "label", "ref")
+    ]
+    + [r"$$\begin{equation}x\end{equation}$$", r"$$\begin x$$", "$$\\h\u200bref{x}{y}$$"],
+)
+def test_what_is_no_plain_formula_stays_text(text):
+    assert "mathjax" not in markdown(text, math=True)
 
 
 def test_markdown_that_is_long_or_deep_is_shown_as_text():

@@ -114,7 +114,7 @@ def test_the_html_begins_with_the_checklist():
 def test_the_bar_has_a_piece_for_each_step_in_the_colour_of_its_state():
     html = bundle(limited_run().events)["text/html"]
     assert "<title>1 of 3 steps done.</title>" in html
-    strokes = re.findall(r'<path class="(\S+)" d="(.*?)"/>', html)
+    strokes = re.findall(r'<path class="(\S+)" d="(.*?)"/>', html.partition("<b>Pictures</b>")[0])
     assert strokes == [("nbagent-good", "M0 5h330"), ("nbagent-warn", "M333 5h330"), ("nbagent-open", "M666 5h331")]
 
 
@@ -132,8 +132,8 @@ def test_the_bar_has_a_piece_for_each_step_in_the_colour_of_its_state():
         ),
         (
             limited_run().events,
-            "[!] 2. Compare with Oslo: stopped: the run reached a limit",
-            "☒ 2. Compare with Oslo stopped: the run reached a limit",
+            "[!] 2. Compare with Oslo: stopped: the run reached a limit: " + limited_run().events[-1].stop_reason,
+            "☒ 2. Compare with Oslo stopped: the run reached a limit: " + limited_run().events[-1].stop_reason,
             "warn",
         ),
     ],
@@ -154,10 +154,10 @@ def test_each_state_has_a_box_and_words(events, line, glyph, tone):
     ("status", "said"),
     [
         ("interrupted", "[>] 2. Compare with Oslo: waits for a decision"),
-        ("limit_reached", "[!] 2. Compare with Oslo: stopped: the run reached a limit"),
-        ("out_of_turns", "[!] 2. Compare with Oslo: stopped: the run ended"),
-        ("cancelled", "[!] 2. Compare with Oslo: stopped: the run was cancelled"),
-        ("failed", "[!] 2. Compare with Oslo: stopped: the run failed"),
+        ("limit_reached", "[!] 2. Compare with Oslo: stopped: the run reached a limit: because"),
+        ("out_of_turns", "[!] 2. Compare with Oslo: stopped: the run ended: because"),
+        ("cancelled", "[!] 2. Compare with Oslo: stopped: the run was cancelled: because"),
+        ("failed", "[!] 2. Compare with Oslo: stopped: the run failed: because"),
     ],
 )
 def test_a_run_that_ends_within_a_step_says_so_there_and_keeps_what_there_is(status, said):

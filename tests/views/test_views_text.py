@@ -69,6 +69,8 @@ prompt
 prompt growth: 65 → 97 tokens (estimated)
 
 turn 1
+  reasoning
+    They may like the sea.
   reply
     Let me look.
   call find_place_now {"country": "Denmark"}

@@ -17,6 +17,7 @@ from nbagent.messages import (
     ModelReply,
     Observation,
     Prompt,
+    Reasoning,
     Segment,
     Source,
     ToolCall,
@@ -48,6 +49,7 @@ PLACES = {
     "description": "Finds a place.",
     "parameter": "country",
     "parameter_text": "Where to look.",
+    "reasoning": "They may like the sea.",
     "reply": "Let me look.",
     "call": "find_place_now",
     "arguments": '{"country": "Denmark"}',
@@ -84,11 +86,12 @@ def full_run(status: Status = "completed", **places: str) -> list[Event]:
     )
     call, other = ToolCall("1", at["call"], at["arguments"]), ToolCall("2", at["call"], "{}")
     failure = ToolFailure("exception", at["error"])
+    thought = (Reasoning("maker", "{}", at["reasoning"]),)
     return [
         RunStarted("traveller-1", at["agent"], at["model"], at["mode"], 10),
         PromptAssembled(prompt),
         ModelRequested(1, "f1"),
-        ModelReplied(1, ModelReply(at["reply"], (call, other), Usage(30, 10), "tool_calls")),
+        ModelReplied(1, ModelReply(at["reply"], (call, other), Usage(30, 10), "tool_calls", thought)),
         ToolStarted(1, 0, ToolCall("1", at["call"], at["edited"])),
         ToolReturned(
             1,
