@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -22,6 +23,8 @@ LAB, SEVEN = "lab/tree", "notebooks"
 """Where JupyterLab and Notebook 7 are."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync"]  # fmt: skip
+PATIENCE = 120
+"""Seconds that a page may take for one step: a busy machine is slow, and what never happens fails all the same."""
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 sys.path.append(str(Path(__file__).parents[1] / "views"))  # for the samples of runs, and the hostile texts
 
@@ -66,7 +69,21 @@ def server(folder):
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
+
+
+@pytest.fixture
+def fresh(server):
+    """The server's address; what runs there ends with the test, so that no test pays for the kernels of another."""
+    yield server
+    for session in _asked(server, "sessions"):
+        _asked(server, f"sessions/{session['id']}", "DELETE")
+
+
+def _asked(server, path, method="GET"):
+    request = urllib.request.Request(f"{server}/api/{path}?token={TOKEN}", method=method)
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return json.loads(answer.read() or "null")
 
 
 def _wait_for(address, process, log):
@@ -146,7 +163,7 @@ class Lab:
         finally:
             hold.unlink()
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=PATIENCE):
         """Until no cell runs."""
         time.sleep(0.3)
         self.page.wait_for_function(
@@ -189,11 +206,11 @@ class Lab:
 
     def is_there(self):
         """Waits until it is open, whether a cell runs or not."""
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE * 1000)
         self.page.wait_for_function(
             """() => { const w = window.jupyterapp?.shell.currentWidget; const k = w?.sessionContext?.session?.kernel;
                 return w?.context?.isReady && k?.connectionStatus === 'connected' }""",
-            timeout=90_000,
+            timeout=PATIENCE * 1000,
         )
 
     def another(self):
@@ -213,29 +230,58 @@ class Lab:
 
 
 @pytest.fixture
-def open_lab(server, chromium, folder):
+def open_lab(request, fresh, chromium, folder):
     """Opens a notebook: `open_lab(name)`, or `open_lab(name, cells=[…], kernel=…)` to write it first."""
     contexts = []
+    request.node.left_by_a_failure = lambda: _state(fresh, folder, contexts)
 
     def open_notebook(name, cells=None, kernel=INSTALLED, where=LAB, *, waits=True):
         if cells is not None:
             _write(folder / name, cells, kernel)
         context = chromium.new_context(viewport={"width": 1200, "height": 1000})
+        context.set_default_timeout(PATIENCE * 1000)
         contexts.append(context)
         page = context.new_page()
-        page.goto(f"{server}/{where}/{name}?reset&token={TOKEN}")
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+        page.goto(f"{fresh}/{where}/{name}?reset&token={TOKEN}")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE * 1000)
         if waits:  # for the kernel
             page.wait_for_function(
                 """() => { const w = window.jupyterapp?.shell.currentWidget;
                     return w?.context?.isReady && w?.sessionContext?.session?.kernel?.status === 'idle' }""",
-                timeout=90_000,
+                timeout=PATIENCE * 1000,
             )
         return Lab(page, folder, name)
 
     yield open_notebook
     for context in contexts:
         context.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that fails in a browser says what was on the page, and what the server said."""
+    report = yield
+    left = getattr(item, "left_by_a_failure", None)
+    if left is not None and report.when == "call" and report.failed:
+        report.sections.extend(left())
+    return report
+
+
+def _state(server, folder, contexts):
+    yield "kernels", _said(lambda: json.dumps(_asked(server, "kernels")))
+    for page in (page for context in contexts for page in context.pages):
+        yield (
+            f"page {page.url.partition('?')[0]}",
+            _said(lambda page=page: page.locator("body").inner_text(timeout=5000)),
+        )
+    yield "server", _said((folder.parent / "server.log").read_text)
+
+
+def _said(read):
+    try:
+        return read()[-3000:]
+    except Exception as error:  # a page that has crashed must not hide why the test failed
+        return repr(error)
 
 
 def _write(path, cells, kernel):

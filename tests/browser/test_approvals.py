@@ -65,7 +65,7 @@ def asked(lab, index):
 
 def decided(lab, index, look):
     """What the cell that looks says, when the other has ended."""
-    lab.wait(20)
+    lab.wait()
     lab.run(look)
     run, empty = lab.outputs(index)
     assert (set(run["data"]), empty) == (KEPT, EMPTY)
@@ -131,7 +131,7 @@ def test_all_of_a_call_is_in_sight_and_text_stays_text(open_lab):
     assert card(lab.page).locator("img, script, mjx-container, .MathJax").count() == 0
     assert lab.page.title() != "pwned"
     button(lab.page, "Approve as edited").click()
-    lab.wait(20)
+    lab.wait()
     assert "approved" in lab.text(1)
 
 
@@ -143,7 +143,7 @@ def test_cells_behind_it_wait_and_an_interrupt_ends_the_wait(open_lab):
     time.sleep(1)
     assert lab.outputs(2) == []
     lab.interrupt()
-    lab.wait(20)
+    lab.wait()
     assert lab.outputs(1)[-1]["ename"] == "KeyboardInterrupt"
     assert card(lab.page).count() == 0
     lab.run(3)
@@ -151,7 +151,7 @@ def test_cells_behind_it_wait_and_an_interrupt_ends_the_wait(open_lab):
     assert lab.text(2).startswith("completed [('Ann', 120)]")
     lab.command("notebook:run-all-cells")
     button(lab.page, "Approve").click()
-    lab.wait(20)
+    lab.wait()
     assert lab.text(2).startswith("completed [('Ann', 120)]")
 
 
@@ -190,10 +190,10 @@ def test_two_pages_are_one_decision_and_a_page_that_is_loaded_again_can_decide(o
     asked(lab, 1)
     lab.save()
     lab.load_again()
-    button(lab.page, "Edit").click(timeout=60_000)
+    button(lab.page, "Edit").click()
     other = lab.another().page
     to = card(other).get_by_label("Argument to (text)")
-    to.wait_for(timeout=60_000)
+    to.wait_for()
     card(lab.page).get_by_label("Argument to (text)").fill("Eve")
     lab.page.keyboard.press("Tab")
     other.wait_for_function("() => [...document.querySelectorAll('textarea')].some(e => e.value === 'Eve')")
@@ -204,6 +204,6 @@ def test_two_pages_are_one_decision_and_a_page_that_is_loaded_again_can_decide(o
     for page in (lab.page, other):
         page.locator(".nbagent-answer").get_by_text("Done.").wait_for()
         assert card(page).count() == 0
-    lab.wait(20)
+    lab.wait()
     lab.run(2)
     assert lab.text(2).startswith("completed [('Eva', 120)] Not run")

@@ -51,7 +51,7 @@ def test_axe_finds_nothing_serious_in_widgets(open_lab):
     lab.cell(1).get_by_label("Argument amount (integer)").wait_for()
     assert serious(lab, ".nbagent-live") == {}
     lab.cell(1).get_by_role("button", name="Approve as edited").click()
-    lab.wait(20)
+    lab.wait()
     lab.run(2)
     lab.cell(2).locator(".nbagent-view").wait_for()
     for tab in ("Run so far", "Prompt", "Request", "Reply", "Fork"):
@@ -63,4 +63,4 @@ def test_axe_finds_nothing_serious_in_widgets(open_lab):
     lab.cell(4).get_by_text("the model replies").first.wait_for()
     assert serious(lab, ".nbagent-live") == {}
     lab.cell(4).get_by_title("Stop the run").click()
-    lab.wait(20)
+    lab.wait()

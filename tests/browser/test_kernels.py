@@ -136,7 +136,7 @@ def decides_and_interrupts(lab, person):
     person.approves_twice()
     person.is_asked("Bob")
     person.edits("Eve", 105)
-    lab.wait(20)
+    lab.wait()
     assert lab.printed(2).startswith("completed Ann 120;Eve 105; paid 105\n(The arguments were changed")
     assert '{"to": "Eve", "amount": 105}' in lab.printed(2)
 
@@ -146,7 +146,7 @@ def decides_and_interrupts(lab, person):
     person.rejects("too $risky$")
     person.is_asked("Bob")
     lab.interrupt()
-    lab.wait(20)
+    lab.wait()
     assert lab.outputs(1)[-1]["ename"] == "KeyboardInterrupt"
     assert lab.outputs(2) == []
     lab.run(2)
@@ -182,7 +182,7 @@ def test_a_person_decides_interrupts_and_goes_on_after_a_restart(open_lab, kerne
     person = ASKED_BY[version](lab, 4)
     person.is_asked("Bob")
     person.rejects("no more")
-    lab.wait(20)
+    lab.wait()
     lab.run(2)
     reason = "Not run: this call was rejected. The reason: no more"
     assert lab.printed(2).strip() == f"completed Ann 120;Eve 105;Ann 120; {reason}"
@@ -206,7 +206,7 @@ def test_pages_on_one_kernel(open_lab, kernels, version):
     person.approves_twice()
     ASKED_BY[version](lab, 1).is_asked("Bob")
     person.rejects("no")
-    lab.wait(20)
+    lab.wait()
     assert lab.page.locator(".nbagent-card").count() == other.page.locator(".nbagent-card").count() == 0
     lab.run(2)
     assert lab.printed(2).startswith("completed Ann 120; Not run")

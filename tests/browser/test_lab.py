@@ -33,7 +33,7 @@ def test_a_notebook_run_by_hand_saves_what_the_repository_holds(open_lab, name):
     lab = open_lab(name)
     lab.command("notebook:run-all-cells")
     if name == "06_plan.ipynb":
-        lab.page.get_by_role("button", name="Leave it").click(timeout=60_000)
+        lab.page.get_by_role("button", name="Leave it").click()
     lab.wait()
     lab.save()
     saved = json.loads(lab.file.read_text())
@@ -69,7 +69,7 @@ def test_the_kernels_interrupt_ends_a_run_and_the_next_cell_works(open_lab, tool
     )
     time.sleep(1.5)
     lab.interrupt()
-    lab.wait(20)
+    lab.wait()
     trace, error = lab.outputs(1)
     assert "cancelled" in "".join(trace["data"]["text/plain"])
     assert error["ename"] == "KeyboardInterrupt"
@@ -165,7 +165,7 @@ def button(lab, name):
 
 def looked(lab):
     """How the last run of the agent has ended."""
-    lab.wait(20)
+    lab.wait()
     lab.run(2)
     return lab.text(2).strip()
 
@@ -234,7 +234,7 @@ def test_a_page_that_is_loaded_again_has_the_buttons_and_shows_what_becomes_of_t
     lab = proposed(open_lab, "reload.ipynb")
     lab.save()
     lab.load_again()
-    button(lab, "Run the plan").click(timeout=60_000)
+    button(lab, "Run the plan").click()
     lab.cell(1).locator(".nbagent-answer").get_by_text("The end.").wait_for()
     assert looked(lab) == "completed ['Find A', 'Find B'] 4"
 
@@ -249,7 +249,7 @@ def test_a_cell_that_runs_again_while_it_waits_asks_anew_also_where_its_buttons_
     lab.load_again()
     assert button(lab, "Run the plan").count() == 0
     lab.start(1)
-    button(lab, "Run the plan").click(timeout=20_000)
+    button(lab, "Run the plan").click()
     assert looked(lab) == "completed ['Find A', 'Find B'] 4"
     assert "The end." in lab.text(1)
 
@@ -261,5 +261,5 @@ def test_cells_that_are_started_behind_it_wait_for_the_decision(open_lab):
     time.sleep(1)
     assert lab.outputs(2) == []
     button(lab, "Run the plan").click()
-    lab.wait(20)
+    lab.wait()
     assert lab.text(2).strip() == "completed"

@@ -30,7 +30,7 @@ def press(lab, label):
 
 
 def says(lab, text):
-    lab.page.locator(VIEW).get_by_text(text).first.wait_for(timeout=15_000)
+    lab.page.locator(VIEW).get_by_text(text).first.wait_for()
 
 
 def test_a_run_is_looked_at_event_by_event_also_after_a_restart_of_the_kernel(open_lab):
