@@ -19,7 +19,7 @@ from nbagent.notebook.spot import Spot
 from nbagent.runtime.capture import overheard
 from nbagent.tools.failure import headline
 from nbagent.views.bundle import bundle, figures
-from nbagent.views.safe import visible
+from nbagent.views.safe import escape, visible
 from nbagent.views.words import waiting
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Output:
             with self._kept_going():
                 self._take_live(event)
         elif isinstance(event, Waiting) and not self._is_left:
-            self._spot.put({"text/plain": waiting(event)})
+            self._spot.put(self._above(waiting(event)))
         elif isinstance(event, StepStarted) and self._changes and monotonic() > self._next:
             self._save(self._spot)
 
@@ -117,6 +117,14 @@ class Output:
         self._saved, now = len(self._events), monotonic()
         pause = SAVED_EVERY + len(data["text/html"]) / SAVED_FLOW if self._is_live else 0.0
         self._next = now + max(pause, SHARE * (now - began))
+
+    def _above(self, said: str) -> dict[str, str]:
+        """What is said for a moment, below the run so far; alone in a terminal, which shows all that was displayed."""
+        if not (self._changes and self._events):
+            return {"text/plain": said}
+        shown = bundle(self._events)
+        html = f'{shown["text/html"]}<p role="status">{escape(said)}</p>'
+        return {**shown, "text/html": html, "text/plain": f"{shown['text/plain']}\n{said}"}
 
     @contextmanager
     def overhearing(self) -> Generator[None]:

@@ -184,12 +184,15 @@ def _nbval(folder, notebook):
     return subprocess.run(command, capture_output=True, timeout=120, cwd=folder).returncode
 
 
-def test_who_watches_sees_a_wait_counted_down_and_then_the_run_in_its_place(kernel):
+def test_who_watches_sees_a_wait_below_the_run_so_far_and_then_all_of_it_in_its_place(kernel):
     cell = "%%agent bot\nscript:\n- error: slow down\n  kind: rate_limited\n- Hi.\n---\nhello"
     outputs = kernel.wait(kernel.start(cell, allow_stdin=True))  # a console: a cell without an id
     shown = [(kind, content["transient"].get("display_id"), content["data"]["text/plain"]) for kind, content in outputs]
     assert shown[0][0] == "display_data"
-    assert shown[0][2] == "rate limited: attempt 2 in 1 second (slow down)"
+    waits = "rate limited: attempt 2 in 1 second (slow down)"
+    assert shown[0][2].endswith(f"\n{waits}")
+    assert "hello" in shown[0][2]  # the run so far is still there
+    assert waits in outputs[0][1]["data"]["text/html"]
     assert {kind for kind, _, _ in shown[1:]} == {"update_display_data"}
     assert len({display for _, display, _ in shown}) == 1
     assert "attempt 1 failed: rate limited" in shown[-1][2]
