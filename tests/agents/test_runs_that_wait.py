@@ -164,11 +164,17 @@ def test_while_an_exchange_is_made_again_the_run_that_it_replaces_is_claimed():
 # several of one conversation
 
 
+def paying_as_asked(request):
+    """Whichever of both comes first: the first pays 1, the second 2."""
+    [asked] = [message.content for message in request.messages if message.role == "user"]
+    return paying(["first", "second"].index(asked) + 1)
+
+
 def two_wait(**options):
     async def both():
         return await at_once(agent.arun("first"), agent.arun("second"))
 
-    agent = bot(call("slow"), call("slow"), paying(1), paying(2), "a", "b", "c", **options)
+    agent = bot(call("slow"), call("slow"), paying_as_asked, paying_as_asked, "a", "b", "c", **options)
     first, second = asyncio.run(both())
     assert (first.interrupt.pending.shown, second.interrupt.pending.shown) == ("pay(amount=1)", "pay(amount=2)")
     return agent, first, second

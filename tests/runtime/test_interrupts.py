@@ -171,7 +171,7 @@ def test_the_wait_before_another_attempt_is_interrupted(run):
 
 REMOTE = textwrap.dedent(
     """
-    import asyncio, os, signal, sys, threading
+    import asyncio, os, signal, sys, threading, time
     sys.path.insert(0, {tests!r})
     from servers import FAULTS, Server, reply
     from nbagent import Agent
@@ -181,7 +181,14 @@ REMOTE = textwrap.dedent(
     with Server() as server:
         server.play(FAULTS[{fault!r}]("chat", True), reply("chat", True, text="again"))
         agent = Agent("a", OpenAIModel("m", base_url=server.url, key=None))
-        threading.Timer(0.8, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+        def interrupt():
+            while not server.requests:
+                time.sleep(0.01)
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
         try:
             {run}
         except KeyboardInterrupt:
