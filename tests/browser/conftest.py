@@ -128,13 +128,22 @@ class Lab:
         self.command("notebook:run-all-cells")
         self.wait()
 
-    def select(self, index):
-        self.js("(i) => { jupyterapp.shell.currentWidget.content.activeCellIndex = i }", index)
-
     def start(self, index):
         """Runs one cell, and does not wait for it."""
-        self.select(index)
-        self.command("notebook:run-cell")
+        self._do("notebook:run-cell", index)
+
+    def start_from(self, index):
+        """Runs one cell and all below, and does not wait for them."""
+        self._do("notebook:run-all-below", index)
+
+    def _do(self, command, index):
+        # In one go: what an error in a cell does to the selection could come in between.
+        self.js(
+            """([index, command]) => { const notebook = jupyterapp.shell.currentWidget.content;
+                notebook.deselectAll(); notebook.activeCellIndex = index;
+                jupyterapp.commands.execute(command); return true }""",
+            [index, command],
+        )
 
     def run(self, index):
         self.start(index)

@@ -128,8 +128,7 @@ def opened(open_lab, kernels, version, name, where=LAB):
 
 def decides_and_interrupts(lab, person):
     """Runs all, and decides; then again, and interrupts what the cell waits for."""
-    lab.select(1)
-    lab.command("notebook:run-all-below")
+    lab.start_from(1)
     person.is_asked("Ann")
     time.sleep(1)
     assert lab.outputs(2) == []
@@ -140,8 +139,7 @@ def decides_and_interrupts(lab, person):
     assert lab.printed(2).startswith("completed Ann 120;Eve 105; paid 105\n(The arguments were changed")
     assert '{"to": "Eve", "amount": 105}' in lab.printed(2)
 
-    lab.select(1)
-    lab.command("notebook:run-all-below")
+    lab.start_from(1)
     person.is_asked("Ann")
     person.rejects("too $risky$")
     person.is_asked("Bob")
