@@ -157,7 +157,7 @@ class Afterwards:
         self._job = job = replace(self._job, way=way, before=self.agent.last)
         loop, error, said = asyncio.get_running_loop(), None, ""
         try:
-            with stoppable(lambda: loop.call_soon_threadsafe(self.stop)) as listen:
+            with self._output.overhearing(), stoppable(lambda: loop.call_soon_threadsafe(self.stop)) as listen:
                 self._show(Notice(self._goes_on(way.decision), _STOP), lambda _: self.stop())
                 async with aclosing(job.astream()) as events:
                     async for event in events:
@@ -172,6 +172,7 @@ class Afterwards:
             self._fail(raised)
         finally:
             self.task = None
+            self._output.end_stretch()
         self._settle(said, error)
 
     def _goes_on(self, decisions: dict[str, Decision]) -> str:

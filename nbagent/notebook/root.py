@@ -35,6 +35,7 @@ class Root:
         self._spot = spot
         self._widget: Any = None
         self._view: tuple[Any, ...] = ()
+        self._watched: tuple[Any, ...] = ()
         self._asking: tuple[Any, ...] = ()
         self._page: object = None
         self._echo: Echo | None = None
@@ -47,6 +48,14 @@ class Root:
         self._put(())
         self._widget.add_class("nbagent-live")
         self._spot.put({**data, **self._displayed})
+
+    def watch(self, view: Sequence[Any]) -> None:
+        """Shows a run that goes on after its cell, where it was asked about; nothing more of it when it is over."""
+        before, self._watched = self._watched, tuple(view)
+        self._make()
+        (self._widget.add_class if view else self._widget.remove_class)("nbagent-live")
+        self._put(self._asking)
+        take_away(*before)
 
     @property
     def is_open(self) -> bool:
@@ -139,8 +148,8 @@ class Root:
 
     def _put(self, widgets: Sequence[Any]) -> None:
         before, self._asking = self._asking, tuple(widgets)
-        self._widget.children = (*self._view, *self._asking)
-        take_away(*before)
+        self._widget.children = (*self._view, *self._asking, *self._watched)
+        take_away(*[one for one in before if one not in self._asking])
 
 
 def _page() -> object:

@@ -69,6 +69,8 @@ class Output:
         self._stop, self._request = stop, request
         self._live: LiveView | None = None
         self._root = Root(shell, self._spot if self._is_live else self._beside)
+        self._saves = self._beside
+        """Where a run is saved that widgets show meanwhile."""
         self._is_left = False
         self._events: list[Event] = []
         self._next = 0.0
@@ -99,19 +101,22 @@ class Output:
             self._live = live = LiveView(self._stop, self._request, self._save_now_and_then)
             live.take(event)
             live.flush()
-            self._root.open(live.widgets, bundle(self._events))
+            if self._is_left:
+                self._root.watch(live.widgets)
+            else:
+                self._root.open(live.widgets, bundle(self._events))
             self._next, self._saved = monotonic() + SAVED_EVERY, len(self._events)
             live.begin()
         self._save_now_and_then()
 
     def _save_now_and_then(self) -> None:
         if len(self._events) != self._saved and monotonic() > self._next:
-            self._save(self._beside)
+            self._save(self._saves)
 
     def _save(self, spot: Spot) -> None:
         """Shows the run so far, as it would be saved."""
         began, data = monotonic(), dict(bundle(self._events))
-        if spot is self._beside:
+        if self._is_live:
             data["text/html"] = f'<div class="{SHADOW}">{data["text/html"]}</div>'
         spot.put(data)
         self._saved, now = len(self._events), monotonic()
@@ -166,24 +171,33 @@ class Output:
         """Shows the run so far, and saves it. Whether somebody watches."""
         if self._live is not None and self._events:
             self._live.flush()
-            self._save(self._beside)
+            self._save(self._saves)
         elif self._changes and self._events:
             self._spot.put(dict(bundle(self._events)))
         return self._watched
 
     def leave(self) -> Root:
         """The cell ends, and there is a question all the same: gives where it is asked, below the run so far."""
+        was_live = self._is_live
         self._end_live(dict(bundle(self._events)))
-        self._is_left = True
+        self._is_left, self._is_live, self._saves, self._stop = True, was_live, self._spot, None
         self._root = Root(self._shell, self._beside)
         self._root.outlive()
         return self._root
+
+    def end_stretch(self) -> None:
+        """What has gone on after its cell waits again, or is over: the run so far, in the place of its widgets."""
+        if self._live is not None:
+            self._end_live(dict(bundle(self._events)))
+            self._is_live = True
 
     def _end_live(self, data: dict[str, Any]) -> None:
         """What stays, in the place of the widgets."""
         if self._live is not None:
             self._live.end()
-            if not self._root.is_open:
+            if self._is_left:
+                self._root.watch(())
+            elif not self._root.is_open:
                 take_away(*self._live.widgets)
         if self._root.is_open:
             self._root.become(data)

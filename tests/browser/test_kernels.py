@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from .conftest import LAB, SEVEN
+from .conftest import LAB, PATIENCE, SEVEN
 from .kernels import INSTALLED
 from .test_approvals import ANN, BOB, LOOK
 
@@ -92,11 +92,17 @@ class Words:
         self._cell = lab.cell(index)
 
     def is_asked(self, name):
-        self._cell.locator(".jp-Stdin-prompt", has_text=f'"to": "{name}"').wait_for()
+        """Waits for the question about a call, and until that is the only one: what was answered stays for a moment,
+        and a second Enter is an empty answer, after which it is asked once more."""
+        from playwright.sync_api import expect  # without a browser these tests are not run, but read
+
+        self._cell.get_by_text(f'as sent: {{"to": "{name}"').first.wait_for()
+        time.sleep(0.7)
+        expect(self._cell.locator(".jp-Stdin-input")).to_have_count(1, timeout=PATIENCE * 1000)
         assert self._cell.locator(".nbagent-card").count() == 0
 
     def _says(self, text):
-        self._cell.locator(".jp-Stdin-input").last.fill(text)
+        self._cell.locator(".jp-Stdin-input").fill(text)
         self._keys.press("Enter")
 
     def approves_twice(self):

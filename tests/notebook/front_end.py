@@ -112,6 +112,11 @@ class FrontEnd:
         return [state["value"] for _, state in self._all("LabelModel") if state["value"]]
 
     @property
+    def html(self):
+        """What is shown of a run that goes on."""
+        return [state["value"] for _, state in self._all("HTMLModel") if state["value"]]
+
+    @property
     def areas(self):
         """What is in each text that can be written into, by what it is for."""
         return {state["tooltip"]: state["value"] for _, state in self._all("TextareaModel") if not state["disabled"]}

@@ -183,6 +183,23 @@ def test_the_place_says_that_it_goes_on_and_nothing_is_displayed_besides(page):
     assert kinds == ["display_data", "display_data", "error"]
 
 
+def test_what_goes_on_is_watched_as_in_its_cell(page):
+    page.kernel.run("from nbagent.notebook import show; show.SAVED_EVERY = show.SHARE = 0; show.SAVED_FLOW = 1e9")
+    request, _ = suspends(page, cell("- call: linger\n", tools="linger"))
+    assert not any("linger" in text for text in page.html)
+    page.click("Approve")
+    page.listen(lambda: any("linger" in text and "running" in text for text in page.html))
+    page.listen(lambda: "nbagent-shadow" in displayed(page, request)[0]["text/html"])  # a killed kernel leaves it
+    assert page.buttons == ["Stop"]
+    value(page, "gate.set()")
+    page.listen(lambda: displayed(page, request)[1] == {"text/plain": ENDED})
+    assert not any("linger" in text for text in page.html)
+    run, _ = displayed(page, request)
+    assert "lingered" in run["text/plain"]
+    assert "nbagent-shadow" not in run["text/html"]
+    page.kernel.run("%agent reset buyer")
+
+
 def test_several_calls_a_reason_and_edited_arguments(page):
     suspends(
         page, cell("- calls: [{call: pay, args: {to: A, amount: 1}}, {call: pay, args: {to: B, amount: 2}}]\n", ANN)
