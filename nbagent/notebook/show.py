@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from IPython.core.displaypub import CapturingDisplayPublisher
 
-from nbagent.events import Event, RunStarted, StepStarted, StreamEvent, Waiting, is_fleeting
+from nbagent.events import Event, RunStarted, StepStarted, StreamEvent, ToolStarted, Waiting, innermost, is_fleeting
 from nbagent.notebook.front_end import somebody_is_there, take_away
+from nbagent.notebook.held import Held
 from nbagent.notebook.identity import running_cell
 from nbagent.notebook.live import LiveView
 from nbagent.notebook.live_style import SHADOW
@@ -44,6 +45,8 @@ SHARE = 10
 """So many times as long as it takes to save a run that goes on, it is not saved again: ten steps in a blink are not."""
 SAVED_EVERY = 5.0
 """Seconds after which a run that goes on is saved again, where widgets show it: a kernel may be killed."""
+HELD = 2.0
+"""Seconds after which it is saved by another thread, since a tool that waits holds the one of the cell."""
 SAVED_FLOW = 50_000
 """Characters a second that this may take in the long run."""
 
@@ -71,6 +74,7 @@ class Output:
         self._root = Root(shell, self._spot if self._is_live else self._beside)
         self._saves = self._beside
         """Where a run is saved that widgets show meanwhile."""
+        self._held = Held(self._save_now_and_then)
         self._is_left = False
         self._events: list[Event] = []
         self._next = 0.0
@@ -95,6 +99,7 @@ class Output:
             self._save(self._spot)
 
     def _take_live(self, event: StreamEvent) -> None:
+        self._held.end()
         if self._live is not None:
             self._live.take(event)
         else:
@@ -108,6 +113,8 @@ class Output:
             self._next, self._saved = monotonic() + SAVED_EVERY, len(self._events)
             live.begin()
         self._save_now_and_then()
+        if isinstance(innermost(event), ToolStarted):
+            self._held.begin(max(self._next - monotonic(), 0) + HELD)
 
     def _save_now_and_then(self) -> None:
         if len(self._events) != self._saved and monotonic() > self._next:
@@ -193,6 +200,7 @@ class Output:
 
     def _end_live(self, data: dict[str, Any]) -> None:
         """What stays, in the place of the widgets."""
+        self._held.end()
         if self._live is not None:
             self._live.end()
             if self._is_left:

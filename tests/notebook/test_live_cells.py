@@ -75,6 +75,25 @@ def test_a_run_that_goes_on_is_saved_now_and_then(page, tmp_path):
     assert "nbagent-shadow" not in run["text/html"]
 
 
+def test_a_run_is_saved_while_a_tool_holds_the_thread(page, tmp_path):
+    page.kernel.run("from nbagent.notebook import show; show.SAVED_EVERY = show.SHARE = show.HELD = 0")
+    page.kernel.run(
+        f"import os, time\nGO = {str(tmp_path / 'go')!r}\ndef look_up(place: str) -> str:\n    'Looks it up.'\n"
+        f"    end = time.monotonic() + 30\n    while not os.path.exists(GO) and time.monotonic() < end:\n"
+        f"        time.sleep(0.01)\n    return 'sunny' if time.monotonic() < end else 'too late'"
+    )
+    request = page.kernel.start(CELL, "a", allow_stdin=True)
+
+    def saved():
+        html = [content["data"].get("text/html", "") for _, content in page.outputs.get(request, ())]
+        return [one for one in html if "nbagent-shadow" in one and "look_up" in one and "Turn 1" in one]
+
+    page.listen(saved)  # what a killed kernel would leave
+    (tmp_path / "go").touch()
+    run, empty = shown(page.ends(request))
+    assert ("sunny" in run["text/plain"], empty) == (True, {})
+
+
 def test_a_run_that_fails_leaves_what_there_is_of_it(page):
     outputs, _ = ran(page, CELL.replace("- Sunny.", "- error: server\n"))
     *displayed, (kind, _) = outputs
