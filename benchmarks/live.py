@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from browser.conftest import chromium, folder, kernels, open_lab, server  # noqa: F401  fixtures
+from browser.conftest import chromium, folder, fresh, kernels, open_lab, server  # noqa: F401  fixtures
 
 SETUP = """%load_ext nbagent
 import asyncio
