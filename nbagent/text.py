@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from typing import cast
 
 from nbagent.errors import FOREIGN
 
@@ -50,3 +52,16 @@ def shown(value: object) -> str:
         return cut(without_addresses(repr(value)), _MAX_REPR)[0]
     except FOREIGN as error:  # a repr is the user's code
         return f"<{name} that cannot be shown: {type(error).__name__}>"
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a value of JSON, its names among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, one in cast("Mapping[str, object]", value).items():
+            yield name
+            yield from texts_in(one)
+    elif isinstance(value, list):
+        for one in cast("list[object]", value):
+            yield from texts_in(one)

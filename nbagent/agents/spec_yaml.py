@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
 from nbagent.agents.spec_no_text import NoText
 from nbagent.agents.spec_words import DEEP, DEEPEST, JSON_WORD, OF_A_SECRET, holds_a_key, looks_like_a_key
 from nbagent.redact import redact
+from nbagent.text import texts_in
 
 _SHORT = 60
 """Characters; a list of names that is shorter stands on one line."""
@@ -68,7 +69,7 @@ def check(key: str, value: Any) -> None:
     """Raises NoText for what a cell does not take under this key, or reads as something else; and for secrets."""
     if _depth(value) >= DEEPEST:
         raise NoText(f"more than {DEEPEST} levels")
-    texts = list(_texts(value))
+    texts = list(texts_in(value))
     if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
         raise NoText("a text with half a character")
     if looks_like_a_key(key, texts if key in DEEP else _names(value)) or any(
@@ -97,19 +98,6 @@ def _names(value: Any) -> list[str]:
     """The text that it is, or the texts of a list."""
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
     return [one for one in items if isinstance(one, str)]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts in it, keys too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, one in cast("Mapping[str, Any]", value).items():
-            yield name
-            yield from _texts(one)
-    elif isinstance(value, list):
-        for one in cast("list[Any]", value):
-            yield from _texts(one)
 
 
 def _depth(value: Any) -> int:

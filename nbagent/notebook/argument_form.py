@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbagent.notebook.fields import strict_json
 from nbagent.redact import redact
+from nbagent.text import texts_in
 from nbagent.tools.arguments import InvalidArguments, parse
 from nbagent.views.safe import exact, inline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _MOST_LEFT_OUT = 12
@@ -54,7 +55,7 @@ class ArgumentForm:
         left_out = [Entry(name, "", *_as_known(known[name])) for name in more[:_MOST_LEFT_OUT]]
         self.entries = (*given, *left_out)
         self.whole = arguments if self._values is None else as_json(values)
-        shown = (arguments, self.whole, *_texts(values))
+        shown = (arguments, self.whole, *texts_in(values))
         self.is_masked = any(redact(text) != text for text in shown)
 
     def filled(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -130,19 +131,6 @@ def _text(value: Any) -> tuple[str, bool]:
     if isinstance(value, str) and "\t" not in value and exact(value) == value:
         return value, True
     return as_json(value), False
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value, names among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, one in cast("dict[str, Any]", value).items():
-            yield name
-            yield from _texts(one)
-    elif isinstance(value, list):
-        for one in cast("list[Any]", value):
-            yield from _texts(one)
 
 
 def _read(text: str, where: str = "") -> Any:

@@ -50,9 +50,12 @@ class Root:
         self._spot.put({**data, **self._displayed})
 
     def watch(self, view: Sequence[Any]) -> None:
-        """Shows a run that goes on after its cell, where it was asked about; nothing more of it when it is over."""
+        """Shows a run that goes on after its cell, where it was asked about; nothing more of it when it is over.
+        Nothing at all where the output is gone, since the cell runs again."""
         before, self._watched = self._watched, tuple(view)
-        self._make()
+        if self._widget is None:
+            take_away(*before, *view)
+            return
         (self._widget.add_class if view else self._widget.remove_class)("nbagent-live")
         self._put(self._asking)
         take_away(*before)

@@ -323,6 +323,7 @@ def test_a_cell_that_runs_again_takes_its_place(page):
     page.forget()
     suspends(page, cell(ANN))  # while the first goes on
     assert page.labels == [one for one in page.labels if "goes on" not in one]
+    assert runs(page, LEFT_OVER) == widgets  # also those in which it was watched
     page.click("Approve")
     tells(page, ENDED)
     assert settled(page) == "completed [('Bob', 130), 'lingers', ('Ann', 120)]"
