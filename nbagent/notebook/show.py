@@ -108,6 +108,7 @@ class Output:
             live.flush()
             if self._is_left:
                 self._root.watch(live.widgets)
+                self._spot.put(_shadowed(self._spot.data))
             else:
                 self._root.open(live.widgets, bundle(self._events))
             self._next, self._saved = monotonic() + SAVED_EVERY, len(self._events)
@@ -123,9 +124,7 @@ class Output:
     def _save(self, spot: Spot) -> None:
         """Shows the run so far, as it would be saved."""
         began, data = monotonic(), dict(bundle(self._events))
-        if self._is_live:
-            data["text/html"] = f'<div class="{SHADOW}">{data["text/html"]}</div>'
-        spot.put(data)
+        spot.put(_shadowed(data) if self._is_live else data)
         self._saved, now = len(self._events), monotonic()
         pause = SAVED_EVERY + len(data["text/html"]) / SAVED_FLOW if self._is_live else 0.0
         self._next = now + max(pause, SHARE * (now - began))
@@ -245,6 +244,11 @@ class Output:
         """The same of a run that has gone on after its cell: what would be displayed besides is lost by then."""
         if self._spot.is_used:
             self._spot.put(dict(bundle(result.events)))
+
+
+def _shadowed(data: dict[str, Any]) -> dict[str, Any]:
+    """What is not seen as long as widgets show it, but saved."""
+    return {**data, "text/html": f'<div class="{SHADOW}">{data["text/html"]}</div>'}
 
 
 def _is_page(shell: InteractiveShell) -> bool:

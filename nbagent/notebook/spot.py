@@ -29,6 +29,11 @@ class Spot:
         """Whether there is nothing to see of it."""
         return not self._data
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """What is displayed here."""
+        return self._data
+
     def put(self, data: dict[str, Any]) -> None:
         """Displays a MIME bundle in the place of what is there."""
         if self._id and data == self._data:

@@ -183,13 +183,19 @@ def test_the_place_says_that_it_goes_on_and_nothing_is_displayed_besides(page):
     assert kinds == ["display_data", "display_data", "error"]
 
 
-def test_what_goes_on_is_watched_as_in_its_cell(page):
-    page.kernel.run("from nbagent.notebook import show; show.SAVED_EVERY = show.SHARE = 0; show.SAVED_FLOW = 1e9")
+@pytest.mark.parametrize(("every", "saved"), [(1e9, "waits for a decision"), (0, "approved")])
+def test_what_goes_on_is_watched_as_in_its_cell(every, saved, page):
+    page.kernel.run(f"from nbagent.notebook import show; show.SAVED_EVERY = {every}; show.SHARE = show.HELD = 0")
     request, _ = suspends(page, cell("- call: linger\n", tools="linger"))
     assert not any("linger" in text for text in page.html)
     page.click("Approve")
     page.listen(lambda: any("linger" in text and "running" in text for text in page.html))
-    page.listen(lambda: "nbagent-shadow" in displayed(page, request)[0]["text/html"])  # a killed kernel leaves it
+
+    def left_by_a_killed_kernel():  # and not seen beside the widgets
+        html = displayed(page, request)[0]["text/html"]
+        return "nbagent-shadow" in html and saved in html
+
+    page.listen(left_by_a_killed_kernel)
     assert page.buttons == ["Stop"]
     value(page, "gate.set()")
     page.listen(lambda: displayed(page, request)[1] == {"text/plain": ENDED})
